@@ -94,9 +94,14 @@ class Accumulator:
         return self._merge(geometry) if self._values.get(geometry.buffer) else None
 
     def regions(self, slot: int) -> list[tuple[View, Value]]:
-        """Return the values that were added for the buffer of a slot, as they are, each with its view."""
-        values = self._values.get(self.geometry(slot).buffer, {})
-        return [(geometry.view, value) for geometry, value in values.values()]
+        """Return the values that were added for the buffer of a slot, each with its view; complex ones as pairs."""
+        found = []
+        for geometry, value in self._values.get(self.geometry(slot).buffer, {}).values():
+            if geometry.dtype.kind == "c":
+                value = materialize(value, geometry.shape, geometry.dtype)
+            geometry, value = as_pairs(value, geometry)
+            found.append((geometry.view, value))
+        return found
 
     def replace(self, geometry: Geometry, value: Tensor) -> None:
         """Replace the sum for a view."""

@@ -93,7 +93,9 @@ class Geometry(NamedTuple):
 
     @property
     def in_pairs(self) -> "Geometry":
-        """View of complex numbers as pairs of floats along a new last dimension."""
+        """View of complex numbers as pairs of floats along a new last dimension; of others the same view."""
+        if self.dtype.kind != "c":
+            return self
         own, part = self.view, part_dtype(self.dtype)
         pairs = View(own.offset, (*own.shape, 2), (*own.strides, part.itemsize), part)
         return self._replace(view=pairs)

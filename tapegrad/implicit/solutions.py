@@ -5,8 +5,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS
 from tapegrad.errors import name_of
-from tapegrad.frontend.functions.shapes.flat_structures import LeafLayout, joined, taken_apart
+from tapegrad.frontend.conversions.complex_views import complex_of, part_dtype
+from tapegrad.frontend.functions.shapes.flat_structures import LeafLayout, joined, pairs_in, taken_apart
+from tapegrad.frontend.recording.record_structural import as_tensor
 from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import from_array, is_tensor
 from tapegrad.implicit.converged import converged
@@ -60,7 +63,7 @@ class Solution:
     root, layout
         The solution as a vector, and its structure.
     operands
-        Leaves of the arguments that the root is differentiated by.
+        Leaves of the arguments that the root is differentiated by; complex numbers as pairs of floats.
     others
         The arguments with `None` in place of operands, and how to put these back.
     equation_of, equation
@@ -72,13 +75,13 @@ class Solution:
         given, definition = flatten((args, kwargs))
         self._x, self._has_tensors = x, any(map(is_tensor, given))
         leaves, self.layout = taken_apart(_constant(x), f"{formulation.name}: the solution x")
-        dtype = np.result_type(*self.layout.dtypes) if leaves else np.dtype(float)
+        dtype = np.result_type(*map(part_dtype, self.layout.dtypes)) if leaves else np.dtype(float)
         self.root = joined(leaves, dtype)
         is_operand = _may_vary if is_recording() else _is_differentiated
-        by = tuple(k for k, leaf in enumerate(given) if is_operand(leaf))
-        self.operands = [given[k] for k in by]
+        by = {k: leaf.dtype.kind == "c" for k, leaf in enumerate(given) if is_operand(leaf)}
+        self.operands = [pairs_in(given[k]) for k in by]
         rest = [None if k in by else _kept(leaf) for k, leaf in enumerate(given)]
-        self.others = unflatten(definition, rest), _Static((definition, by))
+        self.others = unflatten(definition, rest), _Static((definition, tuple(by.items())))
         self.equation_of = _equations(name, formulation, self.layout)
         self.equation = self.equation_of(self.others)
 
@@ -133,7 +136,10 @@ def _equations(name: str, formulation: Formulation, layout: LeafLayout) -> Calla
         leaves = flatten(rest)[0]
 
         def residual(root: Any, *operands: Any) -> Any:
-            full = dict(zip(by, operands, strict=True))
+            full = {
+                k: complex_of(as_tensor(operand, name)) if is_whole else operand
+                for (k, is_whole), operand in zip(by, operands, strict=True)
+            }
             args, kwargs = unflatten(definition, [full.get(k, leaf) for k, leaf in enumerate(leaves)])
             value = formulation.residual(layout.split(root), *args, **kwargs)
             return _vector(formulation, value, layout, root.dtype)
@@ -176,7 +182,7 @@ class _Static:
 
 def _may_vary(leaf: Any) -> bool:
     """Return whether a leaf of the arguments may be another one in the next replay."""
-    return (is_tensor(leaf) or isinstance(leaf, np.ndarray)) and leaf.dtype.kind == "f"
+    return (is_tensor(leaf) or isinstance(leaf, np.ndarray)) and leaf.dtype.kind in DIFFERENTIABLE_KINDS
 
 
 def _is_differentiated(leaf: Any) -> bool:

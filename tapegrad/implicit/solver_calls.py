@@ -8,6 +8,7 @@ import numpy as np
 
 from tapegrad.autodiff.custom.functions import Functions
 from tapegrad.autodiff.custom.op import CustomOp
+from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS
 from tapegrad.errors import TracedValueError, UnsupportedError, name_of
 from tapegrad.frontend.tensor.array_checks import check_dtype
 from tapegrad.frontend.tensor.modes import no_grad, restoring, thread
@@ -133,16 +134,18 @@ class _SolverCall:
                 f"{self._name}: {name_of(self._solver)} returned another structure, or other dtypes, than when it was"
                 " recorded"
             )
-        return tuple(array if array.dtype.kind == "f" else array.astype(float) for array in found)
+        return tuple(
+            array if array.dtype.kind in DIFFERENTIABLE_KINDS else array.astype(float) for array in found
+        )
 
     def _array(self, leaf: Any, path: str) -> np.ndarray:
         array = np.asarray(leaf.data if is_tensor(leaf) else leaf)
-        if array.dtype.kind not in "biuf":
+        if array.dtype.kind not in "biufc":
             raise UnsupportedError(
                 f"{self._name}: {name_of(self._solver)} returned {type(leaf).__name__} at result{path or ''}, which a"
                 " replay cannot return; return arrays and numbers from a solver in a recorded function"
             )
-        check_dtype(array.dtype, self._name)
+        check_dtype(array.dtype, self._name, takes_complex=True)
         return array.astype(np.int64) if array.dtype.kind in "iu" else array
 
     def pull(self, y_bar: Any, y: Any, *xs: Any) -> tuple[None, ...]:
@@ -163,4 +166,4 @@ class _SolverCall:
 
 
 def _is_array(leaf: Any) -> bool:
-    return is_tensor(leaf) or isinstance(leaf, np.ndarray | np.generic | float)
+    return is_tensor(leaf) or isinstance(leaf, np.ndarray | np.generic | float | complex)

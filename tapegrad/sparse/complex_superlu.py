@@ -1,4 +1,4 @@
-"""Solutions of sparse systems of complex numbers by SciPy's SuperLU, on pairs of floats.
+"""Solutions of sparse systems of complex numbers by SciPy's SuperLU.
 
 Derivatives have the conjugate transpose where those of real systems have the transpose, and conjugate solutions.
 """
@@ -8,13 +8,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.autodiff.custom.custom_op import custom_op
-from tapegrad.frontend.conversions.complex_views import (
-    complex_dtype,
-    complex_of,
-    conjugate,
-    pairs_of,
-    part_dtype,
-)
+from tapegrad.frontend.conversions.complex_views import conjugate
 from tapegrad.frontend.functions.reductions.reductions import sum as total
 from tapegrad.frontend.indexing.indexing import scatter_add
 from tapegrad.frontend.recording.shape import reshape
@@ -22,21 +16,6 @@ from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import Tensor, from_array, is_tensor
 from tapegrad.sparse.patterns import MatrixPattern
 from tapegrad.sparse.superlu import PatternFactors
-
-
-def _whole(pairs: Any) -> Any:
-    """Return pairs of floats, an array or a Tensor, as complex numbers."""
-    if is_tensor(pairs):
-        return complex_of(pairs)
-    pairs = np.ascontiguousarray(pairs)
-    return pairs.view(complex_dtype(pairs.dtype))[..., 0]
-
-
-def _pairs(z: Any) -> Any:
-    """Return complex numbers, an array or a Tensor, as pairs of floats."""
-    if is_tensor(z):
-        return pairs_of(z)
-    return np.ascontiguousarray(z)[..., None].view(part_dtype(z.dtype))
 
 
 def _conj(z: Any) -> Any:
@@ -49,7 +28,7 @@ class ComplexSystems:
     Attributes
     ----------
     solve, solve_transposed
-        The ops: pairs of the solutions, for pairs of the entries and right sides, by the matrix and by its transpose.
+        The ops: the solutions for entries and right sides, by the matrix and by its transpose.
     """
 
     def __init__(self, pattern: MatrixPattern, permc_spec: str | None, nan_on_failure: bool) -> None:
@@ -60,25 +39,22 @@ class ComplexSystems:
 
     def _op(self, name: str, transposed: bool) -> Any:
         def forward(data: np.ndarray, b: np.ndarray) -> np.ndarray:
-            found: np.ndarray = _pairs(self._factors.solved(_whole(data), _whole(b), transposed))
-            return found
+            return self._factors.solved(data, b, transposed)
 
         def vjp(x_bar: Any, x: Any, data: Any, b: Any) -> tuple[Any, Any]:
-            conjugates = _conj(_whole(x_bar))
-            b_bar = _conj(self._solved(_whole(data), conjugates, not transposed))
-            return _pairs(self._outer(b_bar, _conj(_whole(x)), transposed)), _pairs(b_bar)
+            b_bar = _conj(self._solved(data, _conj(x_bar), not transposed))
+            return self._outer(b_bar, _conj(x), transposed), b_bar
 
         def jvp(dots: Any, x: Any, data: Any, b: Any) -> Any:
-            data_dot, b_dot = map(_whole, dots)
-            rest = b_dot - self._product(data_dot, _whole(x), transposed)
-            return _pairs(self._solved(_whole(data), rest, transposed))
+            data_dot, b_dot = dots
+            return self._solved(data, b_dot - self._product(data_dot, x, transposed), transposed)
 
         return custom_op(name, forward, vjp, jvp, shape=lambda _, b: b, differentiable=True)
 
     def _solved(self, data: Any, b: Any, transposed: bool) -> Any:
         if not is_tensor(data) and not is_tensor(b):
             return self._factors.solved(data, b, transposed)
-        return _whole((self.solve_transposed if transposed else self.solve)(_pairs(data), _pairs(b)))
+        return (self.solve_transposed if transposed else self.solve)(data, b)
 
     def _outer(self, b_bar: Any, x: Any, transposed: bool) -> Any:
         """Return the cotangent of the entries: that of a matrix is ``-outer(b_bar, x)``."""

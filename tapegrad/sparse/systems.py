@@ -6,7 +6,7 @@ import numpy as np
 
 from tapegrad.errors import UnsupportedError
 from tapegrad.foreign import is_sparse, is_sparse_tensor
-from tapegrad.frontend.conversions.complex_views import complex_of, pairs_of, part_dtype
+from tapegrad.frontend.conversions.complex_views import complex_of, part_dtype
 from tapegrad.frontend.functions.shapes.joining import stack
 from tapegrad.frontend.recording.record_structural import as_numbers, as_tensor, in_common_dtype
 from tapegrad.frontend.tensor.array_checks import check_dtype
@@ -84,7 +84,7 @@ def spsolve(A: Any, b: Any, data: Any = None, *, permc_spec: str | None = None) 
     if is_sparse(b) or is_sparse_tensor(b):
         raise UnsupportedError(f"{_NAME}: the right side must be dense; write b.toarray()")
     if any(map(_is_complex, (A, b, data))):
-        return _solved_by_pairs(A, b, data, permc_spec)
+        return _solved_complex(A, b, data, permc_spec)
     matrix = as_sparse_array(A, _NAME)
     if data is not None:
         if is_sparse(A) and A.format not in FORMATS:
@@ -116,7 +116,7 @@ def _is_complex(x: Any) -> bool:
     return getattr(getattr(x, "dtype", None), "kind", "") == "c"
 
 
-def _solved_by_pairs(A: Any, b: Any, data: Any, permc_spec: str | None) -> Tensor:  # noqa: N803
+def _solved_complex(A: Any, b: Any, data: Any, permc_spec: str | None) -> Tensor:  # noqa: N803
     """Solve a system of complex numbers: real and imaginary parts of the entries are matrices of one pattern."""
     if is_sparse_tensor(A):
         if data is not None:
@@ -136,8 +136,8 @@ def _solved_by_pairs(A: Any, b: Any, data: Any, permc_spec: str | None) -> Tenso
     transposed = parts[0].format == "csc"
     real, imag = [(each.T if transposed else each.tocsr()).canonical() for each in parts]
     dtype = np.result_type(real.data.dtype, side.dtype, np.complex64)
-    pairs = stack([real.data, imag.data], -1).astype(part_dtype(dtype), copy=False)
+    entries = complex_of(stack([real.data, imag.data], -1).astype(part_dtype(dtype), copy=False))
     systems = complex_superlu.systems_of(real.pattern, permc_spec)
     solve = systems.solve_transposed if transposed else systems.solve
-    found: Tensor = complex_of(solve(pairs, pairs_of(side.astype(dtype, copy=False))))
+    found: Tensor = solve(entries, side.astype(dtype, copy=False))
     return found

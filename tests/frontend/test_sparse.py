@@ -66,6 +66,46 @@ def test_derivatives_of_both_orders_and_modes(form, wrap):
     np.testing.assert_array_equal(tg.jacobian(wrap(lambda x: sparse @ x))(VECTOR), DENSE)
 
 
+FACTORS = {"complex matrix": (1 - 2j, 1.0), "complex operand": (1.0, 0.5j), "both complex": (1j, 2 - 1j)}
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "coo"])
+@pytest.mark.parametrize("factors", FACTORS)
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_complex_products(name, factors, form):
+    function, at = PRODUCTS[name]
+    if form == "coo" and "dot" in name:
+        return
+    of_matrix, of_operand = FACTORS[factors]
+    sparse, dense = (matrix(form) * of_matrix).asformat(form), DENSE * of_matrix
+    at = at * of_operand
+
+    def along(direction):
+        """Return the derivatives of the loss along the units times a number."""
+        y_bar = 2 * np.conj(function(dense, at) - 1)
+        dots = [function(dense, direction * unit.reshape(at.shape)) for unit in np.eye(at.size)]
+        return np.reshape([np.sum(y_bar * y_dot).real for y_dot in dots], at.shape)
+
+    np.testing.assert_allclose(
+        function(sparse, tg.tensor(at)).data, function(dense, at), rtol=1e-14, atol=1e-15
+    )
+    found = tg.grad(tg.jit(lambda x: tg.sum(abs(function(sparse, x) - 1) ** 2)))(at)
+    assert found.dtype == at.dtype
+    np.testing.assert_allclose(found.real, along(1.0), rtol=1e-12)
+    if found.dtype.kind == "c":
+        np.testing.assert_allclose(found.imag, along(1j), rtol=1e-12)
+
+
+def test_a_replay_sees_changed_complex_entries():
+    sparse = matrix("csr") * (1 + 1j)
+    f = tg.jit(lambda x: (sparse @ x).imag)
+    f(VECTOR)
+    sparse.data[0] = 3 - 2j
+    np.testing.assert_allclose(f(VECTOR), (sparse.toarray() @ VECTOR).imag)
+    single = matrix("csr").astype(np.complex64) @ tg.tensor(VECTOR.astype(np.float32))
+    assert single.dtype == np.complex64
+
+
 def test_a_replay_multiplies_by_one_instruction():
     text = str(tg.jit(lambda x: matrix("csr") @ x).tape(VECTOR))
     assert "csr_matmul(x0" in text

@@ -352,6 +352,34 @@ def test_messages(call, error, message):
         call(tg.tensor(2.0))
 
 
+@tg.custom_root(lambda x, a: x**2 - a)
+def complex_root(x0, a):
+    return np.sqrt(a)
+
+
+@tg.custom_root(lambda x, a, b: abs(x - a) ** 2 - b)
+def on_a_circle(x0, a, b):
+    return np.real(a) + np.sqrt(b - np.imag(a) ** 2)
+
+
+COMPLEX = [
+    (lambda a: abs(complex_root(1j, a) - 1) ** 2, lambda a: abs(np.sqrt(a) - 1) ** 2),
+    (lambda a: on_a_circle(1.0, a, 7.0) ** 2, lambda a: (a.real + np.sqrt(7 - a.imag**2)) ** 2),
+]
+
+
+@pytest.mark.parametrize("wrap", WRAPS)
+@pytest.mark.parametrize(("solved", "explicit"), COMPLEX, ids=["complex", "real"])
+def test_complex_solutions_and_arguments(solved, explicit, wrap):
+    solved, direction = wrap(solved), 0.5 - 1j
+    for a in (1 + 2j, 2 - 0.5j, 1 + 2j):
+        np.testing.assert_allclose(tg.grad(solved)(a), tg.grad(explicit)(a), rtol=1e-13)
+        found, expected = (tg.jvp(f, (a,), (direction,)) for f in (solved, explicit))
+        np.testing.assert_allclose(found, expected, rtol=1e-13)
+    second, expected = (tg.grad(lambda a, f=f: tg.grad(f)(a).imag)(1 + 2j) for f in (solved, explicit))
+    np.testing.assert_allclose(second, expected, rtol=1e-12)
+
+
 def test_what_a_replay_cannot_return_is_refused():
     @tg.custom_root(lambda x, p: x - p, has_aux=True)
     def solve(x0, p):

@@ -23,11 +23,12 @@ class Call(Uncopied):
     inputs, outputs
         The arrays that the functions take and return.
     floats, others
-        The inputs of a float dtype, and those of integers or booleans.
+        The inputs of floats or complex numbers, and those of integers or booleans.
     single
         Whether `forward` returns an array and not a tuple of arrays.
     dtype
-        Dtype of the instruction: of the packed float inputs and of the packed outputs.
+        Dtype of the instruction: of the packed float inputs and of the packed outputs, in which complex numbers are
+        pairs of floats.
     descriptor, address
         Fields that compiled code reads, and their address.
     over_lanes
@@ -46,8 +47,8 @@ class Call(Uncopied):
     ) -> None:
         self.functions, self.number, self.statics = functions, number, statics
         self.inputs, self.outputs, self.single, self.dtype = inputs, outputs, single, dtype
-        self.floats = tuple(spec for spec in inputs if spec.dtype.kind == "f")
-        self.others = tuple(spec for spec in inputs if spec.dtype.kind != "f")
+        self.floats = tuple(spec for spec in inputs if spec.is_differentiable)
+        self.others = tuple(spec for spec in inputs if not spec.is_differentiable)
         self.x_size, self.rest_size, self.y_size = (
             packed_size(self.floats),
             packed_size(self.others),
@@ -96,7 +97,7 @@ class Call(Uncopied):
 
     def _tangents(self, x_dot: np.ndarray) -> tuple[np.ndarray | None, ...]:
         arrays = iter(unpack(x_dot, self.floats, self.functions.is_compiled("jvp")))
-        return tuple(next(arrays) if spec.dtype.kind == "f" else None for spec in self.inputs)
+        return tuple(next(arrays) if spec.is_differentiable else None for spec in self.inputs)
 
     def _pack_outputs(self, role: str, what: str, result: Any) -> np.ndarray:
         if self.single == isinstance(result, tuple | list):
@@ -115,12 +116,12 @@ def unpack_inputs(
     copy = functions.is_compiled(role)  # copies, because compiled functions may write to their arguments
     if rest.size and float(np.abs(rest).max()) >= EXACT:
         raise ValueError(f"custom op {functions.name!r}: integers must be smaller than 2**53 in size")
-    integers = [spec for spec in inputs if spec.dtype.kind != "f"]
+    integers = [spec for spec in inputs if not spec.is_differentiable]
     if not integers:
         return unpack(x, inputs, copy)
-    floats = iter(unpack(x, [spec for spec in inputs if spec.dtype.kind == "f"], copy))
+    floats = iter(unpack(x, [spec for spec in inputs if spec.is_differentiable], copy))
     others = iter(unpack(rest, integers, copy))
-    return [next(floats) if spec.dtype.kind == "f" else next(others) for spec in inputs]
+    return [next(floats) if spec.is_differentiable else next(others) for spec in inputs]
 
 
 def call_at(descriptor: int) -> Call:

@@ -40,9 +40,9 @@ def custom_op(
     name : str
         The name of the op in messages and printed tapes.
     forward : callable, optional
-        ``forward(*xs, **statics)`` computes an array or a tuple of arrays, in float64 or float32, from arrays. Their
-        shapes may depend on the shapes of `xs` and on `statics` only. If it is left out, `custom_op` is a decorator
-        of this function.
+        ``forward(*xs, **statics)`` computes an array or a tuple of arrays, of floats or complex numbers in double or
+        single precision, from arrays. Their shapes may depend on the shapes of `xs` and on `statics` only. If it is
+        left out, `custom_op` is a decorator of this function.
     vjp : callable, optional
         ``vjp(y_bar, y, *xs, **statics)`` returns a tuple of the cotangents of `xs`: an array of the same shape and
         dtype for each, None for one that has no gradient. What it returns for integers and booleans is ignored. If
@@ -78,6 +78,9 @@ def custom_op(
     replay the sweep calls them for that one instruction and continues; they must be pure, for a replay calls them as
     often as it needs their results. Integers and booleans are passed by way of float64, and must be smaller than
     2**53 in size; a replay reads the values that they have then.
+
+    The cotangent of a complex array is ``dL/dx + i dL/dy``, that of a real one is real: for an analytic function,
+    `vjp` multiplies by the conjugate of the derivative.
 
     Functions compiled by `numba.njit` are called by a replay without Python, after the first time. They are given
     arrays that they may write to.

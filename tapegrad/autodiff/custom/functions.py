@@ -15,7 +15,7 @@ from tapegrad.frontend.tensor.modes import EAGER, NO_MODE, Mode, ModeChange, res
 from tapegrad.frontend.tensor.tensor import is_tensor
 
 _NO_CHANGE = nullcontext()
-_FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+_DTYPES = tuple(map(np.dtype, (np.float64, np.float32, np.complex128, np.complex64)))
 Statics = Mapping[str, Any]
 
 
@@ -82,10 +82,10 @@ class Functions:
 
     def _output(self, k: int, value: Any) -> np.ndarray:
         array = self.as_array("forward", value)
-        if array.dtype not in _FLOATS:
+        if array.dtype not in _DTYPES:
             raise TypeError(
                 f"custom op {self.name!r}: output {k} of forward is {_described(value, array)}; return arrays of"
-                " float64 or float32"
+                " float64 or float32, complex128 or complex64"
             )
         return array
 
@@ -100,7 +100,7 @@ class Functions:
         ]
 
     def cotangents(self, result: Any, inputs: Sequence[ArraySpec]) -> list[np.ndarray | None]:
-        """Return the cotangents of the float inputs; `None` for each that `vjp` left out.
+        """Return the cotangents of the differentiable inputs; `None` for each that `vjp` left out.
 
         What it returned for integers and booleans is ignored: rules are written for floats, and called with ``2``.
         """
@@ -108,7 +108,7 @@ class Functions:
         found: list[np.ndarray | None] = []
         values = self._counted("vjp", "cotangent", values, len(inputs))
         for k, (value, spec) in enumerate(zip(values, inputs, strict=True)):
-            if spec.dtype.kind == "f":
+            if spec.is_differentiable:
                 found.append(None if value is None else self._checked("vjp", f"cotangent {k}", value, spec))
         return found
 
@@ -138,11 +138,12 @@ class Functions:
         return values
 
     def _checked(self, role: str, what: str, value: Any, spec: ArraySpec) -> np.ndarray:
-        array = np.asarray(value, spec.dtype) if type(value) in (int, float) else self.as_array(role, value)
+        is_number = type(value) in (int, float) or (type(value) is complex and spec.is_complex)
+        array = np.asarray(value, spec.dtype) if is_number else self.as_array(role, value)
         if array.dtype != spec.dtype:
             raise TypeError(
                 f"custom op {self.name!r}: {what} of {role} is {_described(value, array)} instead of {spec.dtype};"
-                f" convert it with .astype(np.{spec.dtype})"
+                f" {_conversion(array, spec)}"
             )
         if array.shape != spec.shape:
             raise ValueError(
@@ -164,6 +165,14 @@ class _isolated(ModeChange):
             outside=mode.leaves or mode.outside,
             hidden=mode.recorder or mode.hidden,
         )
+
+
+def _conversion(array: np.ndarray, spec: ArraySpec) -> str:
+    """Return what to write for an array of a wrong dtype."""
+    loses = array.dtype.kind == "c" and not spec.is_complex
+    return (
+        "the input is real, so return the real part" if loses else f"convert it with .astype(np.{spec.dtype})"
+    )
 
 
 def _described(value: Any, array: np.ndarray) -> str:

@@ -41,9 +41,10 @@ def _pointer(typingctx: Any, address: Any, zero: Any) -> Any:
 
 
 @numba.njit(error_model="numpy")
-def _piece(address: int, start: int, shape: Any, size: int, zero: Any, dtype: Any) -> Any:
+def _piece(address: int, start: int, shape: Any, size: int, zero: Any, packed: Any, dtype: Any) -> Any:
     """Return a copy of the array of `shape` that begins `start` elements after an address."""
-    return numba.carray(_pointer(address, zero), start + size)[start:].astype(dtype).reshape(shape)
+    elements = numba.carray(_pointer(address, zero), start + size)[start:]
+    return elements.astype(packed).view(dtype).reshape(shape)
 
 
 @numba.njit(error_model="numpy")
@@ -64,9 +65,12 @@ def _put(target: Any, start: Any, shape: Any, value: Any, expected: Any) -> Any:
 def _put_overload(target: Any, start: Any, shape: Any, value: Any, expected: Any) -> Any:
     if isinstance(value, types.NoneType):
         return lambda target, start, shape, value, expected: True
+    is_complex = isinstance(expected.dtype, types.Complex)
     if isinstance(value, types.Array):
-        return _put_array if value.dtype == expected.dtype and value.ndim == len(shape) else None
-    return _put_number if value == expected.dtype and len(shape) == 0 else None
+        put = _put_complex_array if is_complex else _put_array
+        return put if value.dtype == expected.dtype and value.ndim == len(shape) else None
+    put = _put_complex_number if is_complex else _put_number
+    return put if value == expected.dtype and len(shape) == 0 else None
 
 
 def _put_array(target: Any, start: Any, shape: Any, value: Any, expected: Any) -> Any:
@@ -78,6 +82,21 @@ def _put_array(target: Any, start: Any, shape: Any, value: Any, expected: Any) -
 
 def _put_number(target: Any, start: Any, shape: Any, value: Any, expected: Any) -> Any:
     target[start] = value
+    return True
+
+
+def _put_complex_array(target: Any, start: Any, shape: Any, value: Any, expected: Any) -> Any:
+    if value.shape != shape:
+        return False
+    for k, z in enumerate(value.flat):
+        target[start + 2 * k] = z.real
+        target[start + 2 * k + 1] = z.imag
+    return True
+
+
+def _put_complex_number(target: Any, start: Any, shape: Any, value: Any, expected: Any) -> Any:
+    target[start] = value.real
+    target[start + 1] = value.imag
     return True
 
 
@@ -107,7 +126,8 @@ class _KernelSource:
         found, start = [], 0
         for spec in specs:
             array = f"a{len(self.lines)}"
-            of = f"{self.name(spec.shape)}, {spec.size}, {zero}, {self.name(spec.dtype)}"
+            dtypes = f"{self.name(spec.packed_dtype)}, {self.name(spec.dtype)}"
+            of = f"{self.name(spec.shape)}, {spec.size}, {zero}, {dtypes}"
             self.lines.append(f"    {array} = piece(load(frame, {field}), {start}, {of})")
             found.append(array)
             start += spec.size
@@ -119,7 +139,7 @@ class _KernelSource:
             self.lines.append(f"        return {_FAILED}")
         floats = iter(self.pieces(X, self.call.floats))
         others = iter(self.pieces(X + 2, self.call.others, "zero_rest"))
-        return [next(floats) if spec.dtype.kind == "f" else next(others) for spec in self.call.inputs]
+        return [next(floats) if spec.is_differentiable else next(others) for spec in self.call.inputs]
 
     def outputs(self, field: int) -> str:
         arrays = self.pieces(field, self.call.outputs)
@@ -127,7 +147,7 @@ class _KernelSource:
 
     def tangents(self) -> str:
         arrays = iter(self.pieces(X_BAR, self.call.floats))
-        return f"({', '.join(next(arrays) if p.dtype.kind == 'f' else 'None' for p in self.call.inputs)},)"
+        return f"({', '.join(next(arrays) if p.is_differentiable else 'None' for p in self.call.inputs)},)"
 
     def run(self, arguments: list[str]) -> None:
         """Append the call of the user's function."""
@@ -182,7 +202,7 @@ def _reverse(call: Call) -> Any:
     """
     source = _KernelSource(call, "vjp")
     source.run([source.outputs(Y_BAR), source.outputs(Y), *source.inputs()])
-    floats = [k for k, spec in enumerate(call.inputs) if spec.dtype.kind == "f"]
+    floats = [k for k, spec in enumerate(call.inputs) if spec.is_differentiable]
     results = [f"result[{k}]" for k in floats] if len(call.inputs) > 1 else ["result"]
     source.names["zeros"] = np.zeros
     source.lines.append(f"    target = zeros({call.x_size}, {source.name(call.dtype)})")

@@ -17,6 +17,7 @@ from tapegrad.engine.inspection.printing import custom_ops
 from tapegrad.engine.runtime.fork_locks import lock
 from tapegrad.engine.sweep.eager import eager
 from tapegrad.engine.tape.tape import Tape
+from tapegrad.frontend.conversions.complex_views import made_complex
 from tapegrad.frontend.recording.record_structural import in_shape
 from tapegrad.frontend.tensor.anomaly import watch
 from tapegrad.frontend.tensor.copying import reference
@@ -143,7 +144,7 @@ class CustomOp:
         operands = Operands(self.name, args, tape)
         outputs, single = self._outputs(operands, statics)
         specs = tuple([ArraySpec.of(output) for output in outputs])
-        dtype = common_dtype(operands.dtypes.union([spec.dtype for spec in specs]))
+        dtype = common_dtype(operands.dtypes.union([spec.packed_dtype for spec in specs]))
         handle = self._handle((key, operands.inputs, specs, single, dtype), statics)
         result = allocate(tape, dtype, (packed_size(specs),), self.name)
         pack_into(outputs, specs, result.data_or_traced())
@@ -229,12 +230,14 @@ class CustomOp:
 def _unpack_result(result: Tensor, specs: tuple[ArraySpec, ...], single: bool) -> list[Tensor]:
     """Return the outputs: the result in its shape, or views of its pieces."""
     if single:
-        tensors = [result if result.shape == specs[0].shape else in_shape(result, specs[0].shape)]
+        shape = specs[0].packed_shape
+        tensors = [result if result.shape == shape else in_shape(result, shape)]
     else:
         array, start, tensors = result.data_or_traced(), 0, []
         for spec in specs:
-            tensors.append(view_of(result, array[start : start + spec.size].reshape(spec.shape)))
+            tensors.append(view_of(result, array[start : start + spec.size].reshape(spec.packed_shape)))
             start += spec.size
+    tensors = [made_complex(t) if spec.is_complex else t for t, spec in zip(tensors, specs, strict=True)]
     return [t if t.dtype == p.dtype else t.astype(p.dtype) for t, p in zip(tensors, specs, strict=True)]
 
 

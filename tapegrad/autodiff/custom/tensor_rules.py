@@ -17,6 +17,7 @@ from tapegrad.autodiff.custom.packing import ArraySpec
 from tapegrad.engine.tape.fields.layout import CALLS
 from tapegrad.engine.tape.tape import Tape, fields_at
 from tapegrad.errors import UnsupportedError
+from tapegrad.frontend.conversions.complex_views import complex_of, pairs_of
 from tapegrad.frontend.functions.shapes.joining import concatenate
 from tapegrad.frontend.recording.shape import reshape
 from tapegrad.frontend.tensor.modes import current
@@ -45,7 +46,7 @@ def reverse_rule(descriptor: int, x: Tensor, rest: Tensor, y: Tensor, y_bar: Ten
         raise ValueError(
             f"custom op {call.functions.name!r}: vjp returned {len(values)} cotangents instead of {len(call.inputs)}"
         )
-    floats = [value for value, spec in zip(values, call.inputs, strict=True) if spec.dtype.kind == "f"]
+    floats = [value for value, spec in zip(values, call.inputs, strict=True) if spec.is_differentiable]
     return _pack(call, "cotangent", floats, call.floats)
 
 
@@ -53,7 +54,7 @@ def forward_rule(descriptor: int, x: Tensor, rest: Tensor, y: Tensor, x_dot: Ten
     """Return the tangent of the result from that of operand 0; see `reverse_rule`."""
     call = call_at(descriptor)
     specs = iter(_unpack(x_dot, call.floats))
-    x_dots = tuple(next(specs) if spec.dtype.kind == "f" else None for spec in call.inputs)
+    x_dots = tuple(next(specs) if spec.is_differentiable else None for spec in call.inputs)
     result = _function(call, "jvp")(x_dots, _output(call, y), *_inputs(call, x, rest), **call.statics)
     return _pack(call, "tangent", [result] if call.single else list(result), call.outputs)
 
@@ -89,7 +90,9 @@ def _call(params: int) -> Call:
 def _unpack(flat: Tensor, specs: Sequence[ArraySpec]) -> list[Tensor]:
     tensors, start = [], 0
     for spec in specs:
-        tensor = reshape(flat[start : start + spec.size], spec.shape)
+        tensor = reshape(flat[start : start + spec.size], spec.packed_shape)
+        if spec.is_complex:
+            tensor = complex_of(tensor)
         tensors.append(tensor if tensor.dtype == spec.dtype else tensor.astype(spec.dtype))
         start += spec.size
     return tensors
@@ -101,9 +104,9 @@ def _output(call: Call, flat: Tensor) -> Any:
 
 
 def _inputs(call: Call, x: Tensor, rest: Tensor) -> list[Any]:
-    """Unpack the inputs: floats to Tensors, others to arrays."""
+    """Unpack the inputs: floats and complex numbers to Tensors, others to arrays."""
     floats, others = iter(_unpack(x, call.floats)), iter(_other_inputs(call, rest))
-    return [next(floats) if spec.dtype.kind == "f" else next(others) for spec in call.inputs]
+    return [next(floats) if spec.is_differentiable else next(others) for spec in call.inputs]
 
 
 def _other_inputs(call: Call, rest: Tensor) -> list[Any]:
@@ -131,13 +134,13 @@ def _pack(call: Call, what: str, values: list[Any], specs: Sequence[ArraySpec]) 
 def _piece(call: Call, what: str, value: Any, spec: ArraySpec) -> Tensor:
     """Return a result of the user's function as a flat Tensor."""
     if value is None:
-        return from_array(np.zeros(spec.size, spec.dtype), constant=True)
+        return from_array(np.zeros(spec.size, spec.packed_dtype), constant=True)
     tensor = value if is_tensor(value) else from_array(np.asarray(value, spec.dtype), constant=True)
     if tensor.shape != spec.shape or tensor.dtype != spec.dtype:
         raise ValueError(
             f"custom op {call.functions.name!r}: {what} is {ArraySpec.of(tensor)} instead of {spec}"
         )
-    return reshape(tensor, -1)
+    return reshape(pairs_of(tensor) if spec.is_complex else tensor, -1)
 
 
 # --- the vjp and the jvp ---------------------------------------------------------------------------------------
@@ -163,7 +166,7 @@ def _vjp_as_op(call: Call) -> Callable[..., Any]:
         y_bar, y = _from_tuple(arrays[:count], single), _from_tuple(arrays[count : 2 * count], single)
         result = functions.call("vjp", y_bar, y, *arrays[2 * count :], statics=statics)
         found = functions.cotangents(result, inputs)
-        floats = [spec for spec in inputs if spec.dtype.kind == "f"]
+        floats = [spec for spec in inputs if spec.is_differentiable]
         return tuple(
             np.zeros(p.shape, p.dtype) if x_bar is None else x_bar
             for x_bar, p in zip(found, floats, strict=True)
@@ -173,7 +176,7 @@ def _vjp_as_op(call: Call) -> Callable[..., Any]:
 
     def apply(y_bar: Any, y: Any, *xs: Any, **statics: Any) -> list[Any]:
         found = iter(op(*_to_tuple(y_bar, single), *_to_tuple(y, single), *xs, **statics))
-        return [next(found) if spec.dtype.kind == "f" else None for spec in inputs]
+        return [next(found) if spec.is_differentiable else None for spec in inputs]
 
     return apply
 
@@ -182,7 +185,7 @@ def _jvp_as_op(call: Call) -> Callable[..., Any]:
     """Make the jvp an op without derivatives."""
     functions, inputs, count, single = call.functions, call.inputs, len(call.outputs), call.single
     outputs = call.outputs
-    floats = [k for k, spec in enumerate(inputs) if spec.dtype.kind == "f"]
+    floats = [k for k, spec in enumerate(inputs) if spec.is_differentiable]
 
     def forward(*arrays: np.ndarray, **statics: Any) -> Any:
         x_dots: list[Any] = [None] * len(inputs)

@@ -4,6 +4,7 @@ In reading order; each imports only those above it:
 
     sets                           sets of inputs by number
     rules                          what each element of an instruction's result depends on
+    parts                          the same for real and imaginary parts of complex results
     detection                      the walk along a recorded graph
     shared_columns                 columns of a dense Jacobian that share a forward sweep
     pattern_picture                a pattern as a picture

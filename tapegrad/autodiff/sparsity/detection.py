@@ -9,11 +9,11 @@ from tapegrad.autodiff.accumulator import Accumulator
 from tapegrad.autodiff.graph_view import Geometry, GraphInstruction
 from tapegrad.autodiff.rules.step import SweepStep
 from tapegrad.autodiff.rules.structural_rules import regions_of
-from tapegrad.autodiff.sparsity.rules import Dependence, is_untraced, rule_of, seen
+from tapegrad.autodiff.sparsity.parts import dependences_of_parts
+from tapegrad.autodiff.sparsity.rules import is_untraced, seen
 from tapegrad.autodiff.sparsity.sets import EMPTY, SetPool, place_of
 from tapegrad.engine.tape.fields.view import View
 from tapegrad.engine.tape.tape import Tape
-from tapegrad.errors import DensePatternError
 from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.ops import Op
 
@@ -39,13 +39,16 @@ class Dependences:
         self._parts: dict[tuple[int, View], np.ndarray] = {}
 
     def of(self, slot: int) -> np.ndarray | None:
-        """Return the number of each element of a slot, in its shape; `None` if it depends on no input."""
-        geometry = self._geometry(slot)
+        """Return the number of each element of a slot, in its shape; `None` if it depends on no input.
+
+        Complex numbers have one for each part, along a last axis.
+        """
+        geometry = self._geometry(slot).in_pairs
         known = self._numbers.get(geometry.buffer)
         return None if known is None else seen(known, geometry.view)
 
     def of_buffer(self, slot: int) -> np.ndarray | None:
-        """Return the number of each element of the buffer of a slot, in one dimension."""
+        """Return the number of each element of the buffer of a slot, or of each part of one, in one dimension."""
         return self._numbers.get(self._geometry(slot).buffer)
 
     def of_part(self, buffer: int, view: View) -> np.ndarray | None:
@@ -53,8 +56,8 @@ class Dependences:
         return self._parts.get((buffer, view))
 
     def put(self, slot: int, numbers: np.ndarray) -> None:
-        """Enter the numbers of the elements of a slot."""
-        geometry = self._geometry(slot)
+        """Enter the numbers of the elements of a slot, or of their parts."""
+        geometry = self._geometry(slot).in_pairs
         if geometry.covers_buffer:
             self._numbers[geometry.buffer] = np.ascontiguousarray(numbers).reshape(-1)
             return
@@ -71,14 +74,9 @@ class Dependences:
             return
         for region, own in zip(regions_of(step), numbers, strict=False):
             if own is not None:
-                key = region.buffer, region.view
+                key = region.buffer, region.in_pairs.view
                 self._parts[key] = self._pool.unite(self._parts[key], own) if key in self._parts else own
-        view = step.view(-1)
-        if view.size:
-            found = rule_of(step.row)(Dependence(step, self._pool, numbers, memory))
-        else:
-            found = np.zeros(view.shape, np.int64)
-        self.put(step.result, found)
+        self.put(step.result, dependences_of_parts(step, self._pool, numbers, memory))
 
 
 class Detection:
@@ -128,7 +126,6 @@ class Detection:
         self.tape = tape
         geometries = Accumulator(tape)
         geometry = geometries.geometry
-        self._check_real(geometry, instructions)
         sizes = [geometry(slot).view.size for slot in inputs]
         most = None if most_listed is None else most_listed * max(sum(sizes), _FEW_INPUTS)
         self.pool = SetPool(sum(sizes), most)
@@ -143,17 +140,6 @@ class Detection:
         self._read: list[Any] | None = None
         if with_sets:
             self._read = [self._visit(*each) for each in zip(self.steps, self.is_constant, strict=True)]
-
-    @staticmethod
-    def _check_real(geometry: Callable[[int], Geometry], instructions: list[GraphInstruction]) -> None:
-        """Raise if complex numbers are computed with: their parts are elements that the rules do not know."""
-        for each in instructions:
-            for slot in (each.result, *each.operands):
-                if geometry(slot).dtype.kind == "c":
-                    raise DensePatternError(
-                        "the pattern of a function that computes with complex numbers is not found out: write it with"
-                        " real and imaginary parts, or leave sparse=True out"
-                    )
 
     def _visit(
         self, step: SweepStep, is_constant: bool

@@ -17,6 +17,7 @@ from tapegrad.autodiff.rules.step import SweepStep
 from tapegrad.autodiff.sparsity.sets import EMPTY, SetPool
 from tapegrad.engine.tape.fields.layout import TRACED
 from tapegrad.engine.tape.fields.view import View
+from tapegrad.frontend.conversions.complex_views import part_dtype
 from tapegrad.frontend.tensor.arrays import show
 from tapegrad.frontend.tensor.description import SlotDescription
 from tapegrad.ops.params import Region
@@ -38,7 +39,7 @@ class Dependence:
     numbers
         For each operand the number of the set of each element, in its shape; `None` where nothing flows through it.
     memory
-        The same for the buffer of each operand, in one dimension.
+        The same for the buffer of each operand, in one dimension; complex numbers take two elements of it.
     """
 
     def __init__(
@@ -84,7 +85,8 @@ class Dependence:
         memory, view = self._memory[operand], self._step.view(operand)
         if memory is None:
             return np.broadcast_to(np.int64(EMPTY), region.extents)
-        return seen(memory, view.as_strided(view.offset, region.extents, region.other_strides))
+        parts = View(view.offset, region.extents, region.other_strides, part_dtype(view.dtype))
+        return seen(memory, parts)
 
     def listed(self, operand: int) -> np.ndarray | None:
         """Return the integers of an operand in one dimension; `None` if a replay may change them."""

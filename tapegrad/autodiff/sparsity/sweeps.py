@@ -71,11 +71,11 @@ def sweep(
 
 
 def _fixed(x_dot: Value) -> Value:
-    """Return the value of a constant tangent: a number if all elements are equal, or a new constant."""
+    """Return the value of a constant tangent: a number if all elements are equal and real, or a new constant."""
     if not is_tensor(x_dot):
         return x_dot
     array: np.ndarray = x_dot.data_or_traced()
-    if array.size and (array == array.flat[0]).all():
+    if array.size and array.dtype.kind != "c" and (array == array.flat[0]).all():
         return float(array.flat[0])
     return from_array(np.array(array, order="C"), constant=True)
 

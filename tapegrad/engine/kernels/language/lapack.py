@@ -28,6 +28,7 @@ MAX_SMALL_ROWS = 12  # larger matrices are passed to LAPACK
 _TILE = 16
 _EPS, _SINGLE_EPS = 2.0**-52, 2.0**-23
 _LETTERS = {"f64": "d", "f32": "s"}
+_REAL_LETTERS = {"z": "d", "c": "s"}
 UPPER, LOWER = np.uint8(ord("U")), np.uint8(ord("L"))
 LEFT, RIGHT = np.uint8(ord("L")), np.uint8(ord("R"))
 PLAIN, TRANSPOSED = np.uint8(ord("N")), np.uint8(ord("T"))
@@ -72,7 +73,10 @@ F32 = _lapack("f32", matmul.F32)
 
 
 class Complexes(NamedTuple):
-    """Routines for complex numbers of one precision, the numbers zero and one, a real zero, and the rounding of 1."""
+    """Routines for complex numbers of one precision, the numbers zero and one, a real zero, and the rounding of 1.
+
+    `geev_of_reals` is for matrices of real numbers in the same precision.
+    """
 
     trsm: int
     getrf: int
@@ -83,6 +87,7 @@ class Complexes(NamedTuple):
     geqrf: int
     ungqr: int
     geev: int
+    geev_of_reals: int
     products: Routines
     zero: Any
     one: Any
@@ -91,8 +96,16 @@ class Complexes(NamedTuple):
 
 
 def _complexes(letter: str, products: Routines, real: Any, eps: float) -> Complexes:
-    routines = {name: entry(letter + name) for name in Complexes._fields[:-5]}
-    return Complexes(**routines, products=products, zero=products.zero, one=products.one, real=real, eps=eps)
+    routines = {name: entry(letter + name) for name in Complexes._fields[:-6]}
+    return Complexes(
+        **routines,
+        geev_of_reals=entry(_REAL_LETTERS[letter] + "geev"),
+        products=products,
+        zero=products.zero,
+        one=products.one,
+        real=real,
+        eps=eps,
+    )
 
 
 C128 = _complexes("z", matmul.C128, np.float64(0), _EPS)
@@ -119,11 +132,14 @@ def libraries(ops: Iterable[str], *routines: str) -> dict[str, tuple[str, ...]]:
     return {kernel: names for op in ops for kernel, names in library(op, *routines).items()}
 
 
-def complex_libraries(ops: Iterable[str], *routines: str) -> dict[str, tuple[str, ...]]:
+def complex_libraries(
+    ops: Iterable[str], *routines: str, of_reals: tuple[str, ...] = ()
+) -> dict[str, tuple[str, ...]]:
     """Return the library functions that the kernels of ops of complex matrices call: products, and these routines."""
     return {
         f"{op}_{direction}_{dtype}": (
             *(letter + name for name in ("gemm", "gemv", *routines)),
+            *(_REAL_LETTERS[letter] + name for name in of_reals),
             f"product_part_{dtype}",
         )
         for op in ops

@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS
+from tapegrad.frontend.conversions.complex_views import real_of
 from tapegrad.frontend.conversions.guarded_results import call_guarded
 from tapegrad.frontend.functions.matrices.eigenvalues import eigvals
 from tapegrad.frontend.functions.matrices.least_squares import lstsq
@@ -85,7 +87,7 @@ def poly(seq_of_zeros: Any) -> Tensor:
     Returns
     -------
     Tensor
-        Coefficients, the highest power first, which is 1; complex if a root is.
+        Coefficients, the highest power first, which is 1.
 
     Raises
     ------
@@ -106,12 +108,12 @@ def poly(seq_of_zeros: Any) -> Tensor:
             f"numpy.poly: give a vector of roots or a square matrix, not an array of shape {zeros.shape}"
         )
     zeros = zeros.reshape(-1)
-    zeros = zeros if zeros.dtype.kind == "f" else zeros.astype(np.float64)
+    zeros = zeros if zeros.dtype.kind in DIFFERENTIABLE_KINDS else zeros.astype(np.float64)
     one = np.ones(1, zeros.dtype)
     result: Tensor = from_array(one, constant=True)
     for k in range(zeros.size):
         result = convolve(result, concatenate([one, -zeros[k : k + 1]]))
-    return result
+    return real_of(result)  # complex eigenvalues of a real matrix are conjugate pairs
 
 
 def _weighted(matrix: Tensor, y: Tensor, w: Any) -> tuple[Tensor, Tensor]:

@@ -9,10 +9,19 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS
 from tapegrad.errors import UnsupportedError
 from tapegrad.foreign import is_sparse
+from tapegrad.frontend.conversions.complex_views import (
+    imag_part,
+    is_complex,
+    made_complex,
+    pairs_of,
+    part_dtype,
+    real_part,
+)
 from tapegrad.frontend.recording.record import as_float
-from tapegrad.frontend.recording.record_structural import as_tensor, record_new
+from tapegrad.frontend.recording.record_structural import as_numbers, record_new
 from tapegrad.frontend.recording.rules import Step, rules_of_product, state_rules
 from tapegrad.frontend.recording.shape import in_c_order, reshape, transpose
 from tapegrad.frontend.tensor.array_checks import check_dtype
@@ -40,8 +49,8 @@ def product(x1: Any, x2: Any) -> Tensor:
             "matmul: both operands are sparse matrices, which are constants: multiply them by SciPy, as a @ b"
         )
     if is_sparse(x1):
-        return _times(x1, as_tensor(x2, "matmul"), f"{x1.shape} @ {np.shape(x2)}")
-    x = as_tensor(x1, "matmul")
+        return _times(x1, as_numbers(x2, "matmul"), f"{x1.shape} @ {np.shape(x2)}")
+    x = as_numbers(x1, "matmul")
     transposed = _times(x2.T, transpose(x) if x.ndim == 2 else x, f"{x.shape} @ {x2.shape}")
     return transpose(transposed) if transposed.ndim == 2 else transposed
 
@@ -53,16 +62,16 @@ def _times(matrix: Any, x: Tensor, shapes: str) -> Tensor:
     if matrix.shape[-1] != x.shape[0]:
         raise ValueError(f"matmul: shapes {shapes} do not fit: the extents that are summed over differ")
     shape = matrix.shape[:-1] + x.shape[1:]
-    if matrix.dtype.kind != "f" and x.dtype.kind != "f":
+    if not {matrix.dtype.kind, x.dtype.kind} & set(DIFFERENTIABLE_KINDS):
         _watch(matrix)
         return from_array(np.asarray(matrix @ np.asarray(x)), constant=True)
     return _record(matrix, x, shape)
 
 
 def _record(matrix: Any, x: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """Record the product of floats."""
+    """Record the product of floats or complex numbers."""
     dtype = np.result_type(matrix.dtype, x.dtype)
-    check_dtype(dtype, "matmul with a sparse matrix")
+    check_dtype(dtype, "matmul with a sparse matrix", takes_complex=True)
     tape = thread.mode.tape
     own = compressed(matrix)
     entries, lists = _entries(own), _lists(own)
@@ -70,10 +79,24 @@ def _record(matrix: Any, x: Tensor, shape: tuple[int, ...]) -> Tensor:
         raise ValueError(
             "matmul: the arrays of a sparse matrix have not as many entries as its indptr says; call its check_format()"
         )
-    x = as_float(x, dtype, tape, False)
-    read = as_float(entries, dtype, tape, True), from_array(lists, constant=True)
-    made = csr_product(x, *read, _params(own, math.prod(x.shape[1:])), "matmul")
+    x = as_float(x, dtype if is_complex(x) else part_dtype(dtype), tape, False)
+    read = as_float(entries, dtype if entries.dtype.kind == "c" else part_dtype(dtype), tape, True)
+    made = _by_parts(own, read, from_array(lists, constant=True), x)
     return made if made.shape == shape else reshape(made, shape)
+
+
+def _by_parts(compressed: Any, entries: Tensor, lists: Tensor, x: Tensor) -> Tensor:
+    """Record the products with real and imaginary parts of the entries; complex numbers of `x` are two columns."""
+    if is_complex(entries):
+        real, imag = (
+            _by_parts(compressed, part, lists, x) for part in (real_part(entries), imag_part(entries))
+        )
+        return real + 1j * imag
+    if not is_complex(x):
+        return csr_product(x, entries, lists, _params(compressed, math.prod(x.shape[1:])), "matmul")
+    columns = reshape(pairs_of(x), (len(x), -1))
+    found = csr_product(columns, entries, lists, _params(compressed, columns.shape[1]), "matmul")
+    return made_complex(reshape(found, (len(found), *x.shape[1:], 2)))
 
 
 def _params(compressed: Any, width: int) -> Params:
