@@ -4,8 +4,7 @@ In reading order; each imports only those above it:
 
     systems                        LU factors, systems of equations, inverses
     determinants                   determinants, their phases and logarithms
-    triangular                     triangular systems
-    cholesky                       Cholesky factors
+    cholesky                       cotangents of Cholesky factors
     eigh                           eigenvalues and eigenvectors of Hermitian matrices
     svd                            singular values
     qr                             QR factors

@@ -18,6 +18,7 @@ from tapegrad.engine.kernels.language.lapack import (
     by_columns,
     by_rows,
     complex_libraries,
+    conjugate,
     copy,
     factor_bytes,
     info_i64,
@@ -37,7 +38,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
     size_of,
 )
 from tapegrad.engine.kernels.language.status import OUT_OF_MEMORY, SINGULAR
-from tapegrad.engine.kernels.systems.complex_products import conjugate, product_by_adjoint, product_of_adjoint
+from tapegrad.engine.kernels.systems.complex_products import product_by_adjoint, product_of_adjoint
 from tapegrad.engine.kernels.systems.stacks import (
     COTANGENT,
     RESULT,

@@ -27,7 +27,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
 MAX_SMALL_ROWS = 12  # larger matrices are passed to LAPACK
 _TILE = 16
 _EPS, _SINGLE_EPS = 2.0**-52, 2.0**-23
-_LETTERS = {"f64": "d", "f32": "s"}
+_LETTERS, _COMPLEX_LETTERS = {"f64": "d", "f32": "s"}, {"c128": "z", "c64": "c"}
 UPPER, LOWER = np.uint8(ord("U")), np.uint8(ord("L"))
 LEFT, RIGHT = np.uint8(ord("L")), np.uint8(ord("R"))
 PLAIN, TRANSPOSED = np.uint8(ord("N")), np.uint8(ord("T"))
@@ -75,6 +75,7 @@ class Complexes(NamedTuple):
     """Routines for complex numbers of one precision, the numbers zero and one, a real zero, and the rounding of 1."""
 
     trsm: int
+    trsv: int
     getrf: int
     getrs: int
     potrf: int
@@ -83,6 +84,7 @@ class Complexes(NamedTuple):
     geqrf: int
     ungqr: int
     geev: int
+    part: int
     products: Routines
     zero: Any
     one: Any
@@ -90,18 +92,19 @@ class Complexes(NamedTuple):
     eps: float
 
 
-def _complexes(letter: str, products: Routines, real: Any, eps: float) -> Complexes:
-    routines = {name: entry(letter + name) for name in Complexes._fields[:-5]}
-    return Complexes(**routines, products=products, zero=products.zero, one=products.one, real=real, eps=eps)
+def _complexes(dtype: str, products: Routines, real: Any, eps: float) -> Complexes:
+    routines = {name: entry(_COMPLEX_LETTERS[dtype] + name) for name in Complexes._fields[:-6]}
+    numbers = {"zero": products.zero, "one": products.one, "real": real, "eps": eps}
+    return Complexes(**routines, part=entry(f"solution_part_{dtype}"), products=products, **numbers)
 
 
-C128 = _complexes("z", matmul.C128, np.float64(0), _EPS)
-C64 = _complexes("c", matmul.C64, np.float32(0), _SINGLE_EPS)
-_COMPLEX_LETTERS = {"c128": "z", "c64": "c"}
+C128 = _complexes("c128", matmul.C128, np.float64(0), _EPS)
+C64 = _complexes("c64", matmul.C64, np.float32(0), _SINGLE_EPS)
 
 
-def library(op: str, *routines: str) -> dict[str, tuple[str, ...]]:
-    """Return the library functions that each kernel of an op calls: products, triangles, and these routines."""
+def _libraries(
+    ops: Iterable[str], letters: dict[str, str], routines: tuple[str, ...]
+) -> dict[str, tuple[str, ...]]:
     names = ("gemm", "gemv", "trsm", "trsv", *routines)
     return {
         f"{op}_{direction}_{dtype}": (
@@ -109,27 +112,20 @@ def library(op: str, *routines: str) -> dict[str, tuple[str, ...]]:
             f"product_part_{dtype}",
             f"solution_part_{dtype}",
         )
+        for op in ops
         for direction in ("forward", "reverse", "tangent")
-        for dtype, letter in _LETTERS.items()
+        for dtype, letter in letters.items()
     }
 
 
 def libraries(ops: Iterable[str], *routines: str) -> dict[str, tuple[str, ...]]:
-    """Return the library functions of several ops, all with the same routines."""
-    return {kernel: names for op in ops for kernel, names in library(op, *routines).items()}
+    """Return the library functions that the kernels of ops call: products, triangles, and these routines."""
+    return _libraries(ops, _LETTERS, routines)
 
 
 def complex_libraries(ops: Iterable[str], *routines: str) -> dict[str, tuple[str, ...]]:
-    """Return the library functions that the kernels of ops of complex matrices call: products, and these routines."""
-    return {
-        f"{op}_{direction}_{dtype}": (
-            *(letter + name for name in ("gemm", "gemv", *routines)),
-            f"product_part_{dtype}",
-        )
-        for op in ops
-        for direction in ("forward", "reverse", "tangent")
-        for dtype, letter in _COMPLEX_LETTERS.items()
-    }
+    """Return the library functions that the kernels of ops of complex matrices call."""
+    return _libraries(ops, _COMPLEX_LETTERS, routines)
 
 
 # --- matrices in memory ----------------------------------------------------------------------------------------
@@ -202,6 +198,14 @@ def negate(a: Matrix, zero: Any) -> None:
     for i in range(a.rows):
         for j in range(a.columns):
             put(a, i, j, -at(a, i, j, zero), zero)
+
+
+@noinline
+def conjugate(source: Matrix, into: Matrix, zero: Any) -> None:
+    """Write the complex conjugates of a matrix; it may be the same matrix."""
+    for i in range(into.rows):
+        for j in range(into.columns):
+            put(into, i, j, np.conj(at(source, i, j, zero)), zero)
 
 
 @always_inline
@@ -387,6 +391,17 @@ def substitute(loops: int, routines: Lapack, t: Matrix, x: Matrix, lower: int, u
         _in_parts(loops, routines, t, x, lower, unit, parts)
     else:
         _trsm(loops, routines, t, x, lower, unit)
+
+
+@always_inline
+def substitute_adjoint(loops: int, routines: Lapack, t: Matrix, x: Matrix, lower: int, unit: int) -> None:
+    """Solve ``T^H X = B`` in place, of real numbers ``T^T X = B``; `lower` says which triangle T^H is."""
+    zero = routines.zero
+    if np.iscomplexobj(zero):
+        conjugate(x, x, zero)
+    substitute(loops, routines, matmul.transposed(t), x, lower, unit)
+    if np.iscomplexobj(zero):
+        conjugate(x, x, zero)
 
 
 @always_inline

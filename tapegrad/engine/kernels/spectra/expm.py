@@ -16,6 +16,7 @@ from tapegrad.engine.kernels.language.lapack import (
     at,
     by_columns,
     by_rows,
+    conjugate,
     copy,
     factor_bytes,
     largest,
@@ -27,7 +28,7 @@ from tapegrad.engine.kernels.language.lapack import (
 from tapegrad.engine.kernels.language.matmul import Matrix, product, transposed
 from tapegrad.engine.kernels.language.raw_memory import free, load_i64, load_record, malloc, memset, size_of
 from tapegrad.engine.kernels.language.status import OUT_OF_MEMORY
-from tapegrad.engine.kernels.systems.complex_products import conjugate
+
 from tapegrad.engine.kernels.systems.lu import factorize, solve
 from tapegrad.ops.structural.matrices import SquareParams
 
