@@ -7,7 +7,7 @@ In reading order; each imports only those above it:
     cholesky                       cotangents of Cholesky factors
     eigh                           eigenvalues and eigenvectors of Hermitian matrices
     svd                            singular values
-    qr                             QR factors
+    qr                             QR factors without lanes
     eig                            eigenvalues and eigenvectors of square matrices
     expm                           exponentials
 """

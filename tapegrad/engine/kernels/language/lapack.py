@@ -28,6 +28,7 @@ MAX_SMALL_ROWS = 12  # larger matrices are passed to LAPACK
 _TILE = 16
 _EPS, _SINGLE_EPS = 2.0**-52, 2.0**-23
 _LETTERS, _COMPLEX_LETTERS = {"f64": "d", "f32": "s"}, {"c128": "z", "c64": "c"}
+_UNITARY = {"orgqr": "ungqr"}  # what LAPACK calls routines of complex numbers otherwise
 UPPER, LOWER = np.uint8(ord("U")), np.uint8(ord("L"))
 LEFT, RIGHT = np.uint8(ord("L")), np.uint8(ord("R"))
 PLAIN, TRANSPOSED = np.uint8(ord("N")), np.uint8(ord("T"))
@@ -72,7 +73,10 @@ F32 = _lapack("f32", matmul.F32)
 
 
 class Complexes(NamedTuple):
-    """Routines for complex numbers of one precision, the numbers zero and one, a real zero, and the rounding of 1."""
+    """Routines for complex numbers of one precision, the numbers zero and one, a real zero, and the rounding of 1.
+
+    `orgqr` is LAPACK's `ungqr`: code for all numbers calls it by the name that it has for real ones.
+    """
 
     trsm: int
     trsv: int
@@ -82,7 +86,7 @@ class Complexes(NamedTuple):
     heevd: int
     gesdd: int
     geqrf: int
-    ungqr: int
+    orgqr: int
     geev: int
     part: int
     products: Routines
@@ -93,7 +97,8 @@ class Complexes(NamedTuple):
 
 
 def _complexes(dtype: str, products: Routines, real: Any, eps: float) -> Complexes:
-    routines = {name: entry(_COMPLEX_LETTERS[dtype] + name) for name in Complexes._fields[:-6]}
+    letter = _COMPLEX_LETTERS[dtype]
+    routines = {name: entry(letter + _UNITARY.get(name, name)) for name in Complexes._fields[:-6]}
     numbers = {"zero": products.zero, "one": products.one, "real": real, "eps": eps}
     return Complexes(**routines, part=entry(f"solution_part_{dtype}"), products=products, **numbers)
 

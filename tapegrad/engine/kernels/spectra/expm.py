@@ -28,7 +28,6 @@ from tapegrad.engine.kernels.language.lapack import (
 from tapegrad.engine.kernels.language.matmul import Matrix, product, transposed
 from tapegrad.engine.kernels.language.raw_memory import free, load_i64, load_record, malloc, memset, size_of
 from tapegrad.engine.kernels.language.status import OUT_OF_MEMORY
-
 from tapegrad.engine.kernels.systems.lu import factorize, solve
 from tapegrad.ops.structural.matrices import SquareParams
 
