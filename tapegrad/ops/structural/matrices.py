@@ -363,7 +363,7 @@ MATRICES: tuple[Structural, ...] = (
         complexes="systems.triangular",
     ),
     _of_matrices("cholesky", "systems.cholesky", (("y",),), SquareParams, complexes="complexes.cholesky"),
-    _of_matrices("expm", "spectra.expm", (("x0",),), SquareParams, complexes="complexes.expm"),
+    _of_matrices("expm", "spectra.expm", (("x0",),), SquareParams, complexes="spectra.expm"),
     _of_matrices("sqrtm", "spectra.sylvester", (("y",),), SquareParams),
     _of_matrices(
         "sylvester", "spectra.sylvester", (("x0", "x1", "y"),) * 2 + (("x0", "x1"),), SylvesterParams

@@ -81,7 +81,7 @@ class Complexes(NamedTuple):
     trsm: int
     trsv: int
     getrf: int
-    getrs: int
+    getri: int
     potrf: int
     heevd: int
     gesdd: int

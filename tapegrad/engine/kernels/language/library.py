@@ -91,7 +91,7 @@ BLAS: tuple[str, ...] = (
 LAPACK: tuple[str, ...] = (
     "dgetrf", "sgetrf", "dgetri", "sgetri", "dpotrf", "spotrf", "dsyevd", "ssyevd", "dgesdd", "sgesdd", "dgeqrf",
     "sgeqrf", "dorgqr", "sorgqr", "dgeev", "sgeev", "dtrsyl", "strsyl", "dgees", "sgees", "dpotri", "spotri",
-    "zgetrf", "cgetrf", "zgetrs", "cgetrs", "zpotrf", "cpotrf", "zheevd", "cheevd", "zgesdd", "cgesdd", "zgeqrf",
+    "zgetrf", "cgetrf", "zgetri", "cgetri", "zpotrf", "cpotrf", "zheevd", "cheevd", "zgesdd", "cgesdd", "zgeqrf",
     "cgeqrf", "zungqr", "cungqr", "zgeev", "cgeev",
 )  # fmt: skip
 
