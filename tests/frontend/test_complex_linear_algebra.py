@@ -265,33 +265,9 @@ def test_a_replay_with_complex_eigenvalues_of_a_real_matrix_raises():
 REAL = np.array([[1.0, 2.0, 0.0], [0.5, 3.0, 0.0], [0.0, 0.3, -2.0]])
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("matrix", [REAL, TURNING])
-def test_complex_matrices_without_imaginary_parts_are_decomposed_as_real_ones(matrix, dtype):
-    matrix = matrix.astype(dtype)
-    whole = np.result_type(dtype, np.complex64)
-    found = tg.jit(lambda a: tuple(L.eig(a.astype(whole))))
-    for one, other in zip(found(matrix), L.eig(tg.tensor(matrix)), strict=True):
-        assert one.dtype == whole
-        np.testing.assert_array_equal(one, other.data)
-    values = found(matrix)[0]
-    assert set(values) == set(np.conj(values))
-
-
 @pytest.mark.parametrize("matrix", [REAL, TURNING])
 def test_characteristic_polynomials_of_real_matrices_are_real(matrix):
     np.testing.assert_allclose(tg.jit(tg.poly)(matrix), np.poly(matrix), rtol=1e-13, atol=1e-14)
     np.testing.assert_array_equal(tg.poly(tg.tensor(matrix)).data, tg.jit(tg.poly)(matrix))
     trace = tg.grad(tg.jit(lambda a: tg.poly(a)[1]))(matrix)
     np.testing.assert_allclose(trace, -np.eye(3), atol=1e-13)
-
-
-def test_functions_of_real_eigenvectors_do_not_depend_on_the_dtype():
-    """Vectors of real eigenvalues are real, with the signs of the real decomposition."""
-
-    def loss(a):
-        vectors = L.eig(a)[1].real
-        return tg.sum(vectors**3 * np.arange(9.0).reshape(3, 3))
-
-    as_complex = tg.grad(tg.jit(lambda a: loss(a.astype(complex))))(REAL)
-    np.testing.assert_allclose(as_complex, tg.grad(loss)(REAL), rtol=1e-9, atol=1e-12)

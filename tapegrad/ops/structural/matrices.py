@@ -269,7 +269,7 @@ def _of_matrices(
     """
     if complexes is not None:
         others["dtypes"] = _NUMBERS
-        others["complex_functions"] = f"complexes.{complexes}.{name}_{{direction}}_{{dtype}}"
+        others["complex_functions"] = f"{complexes}.{name}_{{direction}}_{{dtype}}"
     return Structural(
         name,
         "opaque",
@@ -296,7 +296,7 @@ MATRICES: tuple[Structural, ...] = (
         complex_functions="systems.complex_products.matmul_{direction}_{dtype}",
     ),
     # Factors and row exchanges of matrices, as integers; ops that read them have the derivative by the matrices
-    _of_matrices("lu", "systems.lu", (None,), SquareParams, result="i64", complexes="systems"),
+    _of_matrices("lu", "systems.lu", (None,), SquareParams, result="i64", complexes="complexes.systems"),
     # x0: matrices, x1: right sides, x2: the factors of the matrices
     _of_matrices(
         "lu_solve",
@@ -306,7 +306,7 @@ MATRICES: tuple[Structural, ...] = (
         factor=2,
         shared_operands=(0, 2),
         of_columns=True,
-        complexes="systems",
+        complexes="complexes.systems",
     ),
     _of_matrices("lu_triangles", "systems.lu_factor", (("x1", "y"), None), SquareParams, factor=1),
     # x0: factors, as integers
@@ -334,14 +334,14 @@ MATRICES: tuple[Structural, ...] = (
         pattern="matrices",
         shared_operands=(1,),
     ),
-    _of_matrices("inv", "systems.inverses", (("y",),), SquareParams, complexes="systems"),
+    _of_matrices("inv", "systems.inverses", (("y",),), SquareParams, complexes="complexes.systems"),
     _of_matrices(
         "det",
         "systems.determinants",
         (("x0", "x1"), None),
         SquareParams,
         factor=1,
-        complexes="determinants",
+        complexes="complexes.determinants",
     ),
     _of_matrices(
         "slogdet",
@@ -350,7 +350,7 @@ MATRICES: tuple[Structural, ...] = (
         SquareParams,
         factor=1,
         batching="slogdet",
-        complexes="determinants",
+        complexes="complexes.determinants",
     ),
     # x0: triangles, x1: right sides
     _of_matrices(
@@ -360,10 +360,10 @@ MATRICES: tuple[Structural, ...] = (
         TriangularParams,
         shared_operands=(0,),
         of_columns=True,
-        complexes="triangular",
+        complexes="systems.triangular",
     ),
-    _of_matrices("cholesky", "systems.cholesky", (("y",),), SquareParams, complexes="cholesky"),
-    _of_matrices("expm", "spectra.expm", (("x0",),), SquareParams, complexes="expm"),
+    _of_matrices("cholesky", "systems.cholesky", (("y",),), SquareParams, complexes="complexes.cholesky"),
+    _of_matrices("expm", "spectra.expm", (("x0",),), SquareParams, complexes="spectra.expm"),
     _of_matrices("sqrtm", "spectra.sylvester", (("y",),), SquareParams),
     _of_matrices(
         "sylvester", "spectra.sylvester", (("x0", "x1", "y"),) * 2 + (("x0", "x1"),), SylvesterParams
@@ -371,8 +371,8 @@ MATRICES: tuple[Structural, ...] = (
     # x0: matrices, x1: cutoff of singular values, relative to the largest
     _of_matrices("pinv", "spectra.pinv", (("x0", "y"), None), PinvParams, shared_operands=(1,)),
     # Results of several parts, which are views of one buffer
-    _of_matrices("eigh", "spectra.eigh", (("x0", "y"),), EighParams, complexes="eigh"),
-    _of_matrices("eig", "spectra.eig", (("x0", "y"),), EigParams, complexes="eig"),
-    _of_matrices("qr", "systems.qr", (("x0", "y"),), QrParams, complexes="qr"),
-    _of_matrices("svd", "spectra.svd", (("x0", "y"),), SvdParams, complexes="svd"),
+    _of_matrices("eigh", "spectra.eigh", (("x0", "y"),), EighParams, complexes="complexes.eigh"),
+    _of_matrices("eig", "spectra.eig", (("x0", "y"),), EigParams, complexes="complexes.eig"),
+    _of_matrices("qr", "systems.qr", (("x0", "y"),), QrParams, complexes="complexes.qr"),
+    _of_matrices("svd", "spectra.svd", (("x0", "y"),), SvdParams, complexes="complexes.svd"),
 )

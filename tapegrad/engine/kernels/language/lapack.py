@@ -27,8 +27,8 @@ from tapegrad.engine.kernels.language.raw_memory import (
 MAX_SMALL_ROWS = 12  # larger matrices are passed to LAPACK
 _TILE = 16
 _EPS, _SINGLE_EPS = 2.0**-52, 2.0**-23
-_LETTERS = {"f64": "d", "f32": "s"}
-_REAL_LETTERS = {"z": "d", "c": "s"}
+_LETTERS, _COMPLEX_LETTERS = {"f64": "d", "f32": "s"}, {"c128": "z", "c64": "c"}
+_UNITARY = {"orgqr": "ungqr"}  # what LAPACK calls routines of complex numbers otherwise
 UPPER, LOWER = np.uint8(ord("U")), np.uint8(ord("L"))
 LEFT, RIGHT = np.uint8(ord("L")), np.uint8(ord("R"))
 PLAIN, TRANSPOSED = np.uint8(ord("N")), np.uint8(ord("T"))
@@ -73,48 +73,42 @@ F32 = _lapack("f32", matmul.F32)
 
 
 class Complexes(NamedTuple):
-    """Routines for complex numbers of one precision, the numbers zero and one, a real zero, and the rounding of 1.
+    """Routines for complex numbers of one precision, the numbers zero and one, and a real zero.
 
-    `geev_of_reals` is for matrices of real numbers in the same precision.
+    `orgqr` is LAPACK's `ungqr`: code for all numbers calls it by the name that it has for real ones.
     """
 
     trsm: int
+    trsv: int
     getrf: int
-    getrs: int
+    getri: int
     potrf: int
     heevd: int
     gesdd: int
     geqrf: int
-    ungqr: int
+    orgqr: int
     geev: int
-    geev_of_reals: int
+    part: int
     products: Routines
     zero: Any
     one: Any
     real: Any
-    eps: float
 
 
-def _complexes(letter: str, products: Routines, real: Any, eps: float) -> Complexes:
-    routines = {name: entry(letter + name) for name in Complexes._fields[:-6]}
-    return Complexes(
-        **routines,
-        geev_of_reals=entry(_REAL_LETTERS[letter] + "geev"),
-        products=products,
-        zero=products.zero,
-        one=products.one,
-        real=real,
-        eps=eps,
-    )
+def _complexes(dtype: str, products: Routines, real: Any) -> Complexes:
+    letter = _COMPLEX_LETTERS[dtype]
+    routines = {name: entry(letter + _UNITARY.get(name, name)) for name in Complexes._fields[:-5]}
+    numbers = {"zero": products.zero, "one": products.one, "real": real}
+    return Complexes(**routines, part=entry(f"solution_part_{dtype}"), products=products, **numbers)
 
 
-C128 = _complexes("z", matmul.C128, np.float64(0), _EPS)
-C64 = _complexes("c", matmul.C64, np.float32(0), _SINGLE_EPS)
-_COMPLEX_LETTERS = {"c128": "z", "c64": "c"}
+C128 = _complexes("c128", matmul.C128, np.float64(0))
+C64 = _complexes("c64", matmul.C64, np.float32(0))
 
 
-def library(op: str, *routines: str) -> dict[str, tuple[str, ...]]:
-    """Return the library functions that each kernel of an op calls: products, triangles, and these routines."""
+def _libraries(
+    ops: Iterable[str], letters: dict[str, str], routines: tuple[str, ...]
+) -> dict[str, tuple[str, ...]]:
     names = ("gemm", "gemv", "trsm", "trsv", *routines)
     return {
         f"{op}_{direction}_{dtype}": (
@@ -122,30 +116,20 @@ def library(op: str, *routines: str) -> dict[str, tuple[str, ...]]:
             f"product_part_{dtype}",
             f"solution_part_{dtype}",
         )
+        for op in ops
         for direction in ("forward", "reverse", "tangent")
-        for dtype, letter in _LETTERS.items()
+        for dtype, letter in letters.items()
     }
 
 
 def libraries(ops: Iterable[str], *routines: str) -> dict[str, tuple[str, ...]]:
-    """Return the library functions of several ops, all with the same routines."""
-    return {kernel: names for op in ops for kernel, names in library(op, *routines).items()}
+    """Return the library functions that the kernels of ops call: products, triangles, and these routines."""
+    return _libraries(ops, _LETTERS, routines)
 
 
-def complex_libraries(
-    ops: Iterable[str], *routines: str, of_reals: tuple[str, ...] = ()
-) -> dict[str, tuple[str, ...]]:
-    """Return the library functions that the kernels of ops of complex matrices call: products, and these routines."""
-    return {
-        f"{op}_{direction}_{dtype}": (
-            *(letter + name for name in ("gemm", "gemv", *routines)),
-            *(_REAL_LETTERS[letter] + name for name in of_reals),
-            f"product_part_{dtype}",
-        )
-        for op in ops
-        for direction in ("forward", "reverse", "tangent")
-        for dtype, letter in _COMPLEX_LETTERS.items()
-    }
+def complex_libraries(ops: Iterable[str], *routines: str) -> dict[str, tuple[str, ...]]:
+    """Return the library functions that the kernels of ops of complex matrices call."""
+    return _libraries(ops, _COMPLEX_LETTERS, routines)
 
 
 # --- matrices in memory ----------------------------------------------------------------------------------------
@@ -218,6 +202,14 @@ def negate(a: Matrix, zero: Any) -> None:
     for i in range(a.rows):
         for j in range(a.columns):
             put(a, i, j, -at(a, i, j, zero), zero)
+
+
+@noinline
+def conjugate(source: Matrix, into: Matrix, zero: Any) -> None:
+    """Write the complex conjugates of a matrix; it may be the same matrix."""
+    for i in range(into.rows):
+        for j in range(into.columns):
+            put(into, i, j, np.conj(at(source, i, j, zero)), zero)
 
 
 @always_inline
@@ -403,6 +395,17 @@ def substitute(loops: int, routines: Lapack, t: Matrix, x: Matrix, lower: int, u
         _in_parts(loops, routines, t, x, lower, unit, parts)
     else:
         _trsm(loops, routines, t, x, lower, unit)
+
+
+@always_inline
+def substitute_adjoint(loops: int, routines: Lapack, t: Matrix, x: Matrix, lower: int, unit: int) -> None:
+    """Solve ``T^H X = B`` in place, of real numbers ``T^T X = B``; `lower` says which triangle T^H is."""
+    zero = routines.zero
+    if np.iscomplexobj(zero):
+        conjugate(x, x, zero)
+    substitute(loops, routines, matmul.transposed(t), x, lower, unit)
+    if np.iscomplexobj(zero):
+        conjugate(x, x, zero)
 
 
 @always_inline

@@ -78,18 +78,20 @@ PARTS: dict[str, str] = {
     **dict.fromkeys(
         ("product_part_f64", "product_part_f32", "product_part_c128", "product_part_c64"), "matmul"
     ),
-    **dict.fromkeys(("solution_part_f64", "solution_part_f32"), "lapack"),
+    **dict.fromkeys(
+        ("solution_part_f64", "solution_part_f32", "solution_part_c128", "solution_part_c64"), "lapack"
+    ),
 }
 # The pool's function that shares such parts among threads, and the address of its control block; 0 until it is loaded
 _POOL = ("share_parts",)
 BLAS: tuple[str, ...] = (
     "dgemm", "sgemm", "ddot", "sdot", "dgemv", "sgemv", "dtrsm", "strsm", "dtrsv", "strsv", "dsyrk", "ssyrk",
-    "dsymm", "ssymm", "zgemm", "cgemm", "zgemv", "cgemv", "ztrsm", "ctrsm",
+    "dsymm", "ssymm", "zgemm", "cgemm", "zgemv", "cgemv", "ztrsm", "ctrsm", "ztrsv", "ctrsv",
 )  # fmt: skip
 LAPACK: tuple[str, ...] = (
     "dgetrf", "sgetrf", "dgetri", "sgetri", "dpotrf", "spotrf", "dsyevd", "ssyevd", "dgesdd", "sgesdd", "dgeqrf",
     "sgeqrf", "dorgqr", "sorgqr", "dgeev", "sgeev", "dtrsyl", "strsyl", "dgees", "sgees", "dpotri", "spotri",
-    "zgetrf", "cgetrf", "zgetrs", "cgetrs", "zpotrf", "cpotrf", "zheevd", "cheevd", "zgesdd", "cgesdd", "zgeqrf",
+    "zgetrf", "cgetrf", "zgetri", "cgetri", "zpotrf", "cpotrf", "zheevd", "cheevd", "zgesdd", "cgesdd", "zgeqrf",
     "cgeqrf", "zungqr", "cungqr", "zgeev", "cgeev",
 )  # fmt: skip
 

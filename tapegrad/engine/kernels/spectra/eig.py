@@ -1,9 +1,10 @@
-"""Real eigenvalues and eigenvectors of square matrices.
+"""Real eigenvalues and eigenvectors of square matrices, and derivatives of complex ones.
 
-The result is, for each matrix, its eigenvalues w, then its eigenvectors of length 1, a row each. The cotangent is
-``V^-T G V^T``. G has w_bar on its diagonal and is ``F * (V^T V_bar - V^T V S)`` elsewhere, where F is
-``1 / (w_j - w_i)``, and S is the diagonal of ``V^T V_bar`` (Giles 2008; Boeddeker et al. 2017, "On the computation of
-complex-valued gradients").
+The result is, for each matrix, its eigenvalues w, then its eigenvectors of length 1, a row each. With H the conjugate
+transpose the cotangent is ``V^-H G V^H``. G has w_bar on its diagonal, and ``(M - V^H V D) / conj(w_j - w_i)``
+elsewhere, where M is ``V^H V_bar`` and D the real part of its diagonal (Giles 2008; Boeddeker et al. 2017, "On the
+computation of complex-valued gradients"). The imaginary part is zero for functions that do not depend on the phases of
+the vectors; for others the status is PHASE_DEPENDENT.
 
 If only eigenvalues are used, equal ones share their cotangent equally. Otherwise the function must not depend on the
 basis of their eigenvectors, as far as the cotangents tell. If it does, or if there is no basis of eigenvectors, the
@@ -33,7 +34,7 @@ from tapegrad.engine.kernels.language.lapack import (
     put,
     triangle_bytes,
 )
-from tapegrad.engine.kernels.language.matmul import Matrix, product, transposed
+from tapegrad.engine.kernels.language.matmul import Matrix, product
 from tapegrad.engine.kernels.language.raw_memory import (
     call_by_reference,
     load_at,
@@ -47,9 +48,11 @@ from tapegrad.engine.kernels.language.status import (
     NOT_CONVERGED,
     NOT_DIFFERENTIABLE,
     NOT_FINITE,
+    PHASE_DEPENDENT,
 )
-from tapegrad.engine.kernels.spectra.eigh import SAME, closest, result_bytes
-from tapegrad.engine.kernels.systems.lu import factorize, solve
+from tapegrad.engine.kernels.spectra.eigh import SAME, closest, depends_on_phases, result_bytes
+from tapegrad.engine.kernels.systems.complex_products import product_by_adjoint, product_of_adjoint
+from tapegrad.engine.kernels.systems.lu import factorize, solve, solve_adjoint
 from tapegrad.engine.kernels.systems.stacks import (
     COTANGENT,
     RESULT,
@@ -77,7 +80,8 @@ def _is_real(imaginary: int, n: int, zero: Any) -> bool:
 
 
 @noinline
-def _are_finite(a: int, count: int, zero: Any) -> bool:
+def are_finite(a: int, count: int, zero: Any) -> bool:
+    """Return whether no number is infinite or nan."""
     for i in range(count):
         value = load_at(a, i * size_of(zero), zero)
         if value - value != zero:
@@ -93,7 +97,7 @@ def _decompose(loops: int, routines: Lapack, own: MatrixFrame, p: Any) -> int:
     a, y = own.scratch, own.y
     imaginary, work = a + n * n * size, a + (n * n + n) * size
     copy(by_rows(own.x, n, n, zero), by_columns(a, n, n, zero), zero)
-    if not _are_finite(a, n * n, zero):
+    if not are_finite(a, n * n, zero):
         return NOT_FINITE
     call_by_reference(
         loops,
@@ -121,11 +125,11 @@ def eig_forward(frame: int, loops: int, routines: Lapack) -> int:
 
 
 @noinline
-def _factor(loops: int, routines: Lapack, rows: Matrix, factor: int) -> bool:
+def _factor(loops: int, routines: Lapack, v: Matrix, factor: int) -> bool:
     """Write the LU factors of the matrix of eigenvectors; return whether they are a basis."""
-    zero, n = routines.zero, rows.rows
+    zero, n = routines.zero, v.rows
     t = by_columns(factor, n, n, zero)
-    copy(transposed(rows), t, zero)
+    copy(v, t, zero)
     factorize(loops, routines, factor, n, factor + triangle_bytes(n, zero))
     least = 8 * n * eps_of(zero) * largest(t, zero)
     for i in range(n):
@@ -135,7 +139,7 @@ def _factor(loops: int, routines: Lapack, rows: Matrix, factor: int) -> bool:
 
 
 @noinline
-def share_mean(values: Matrix, w: Matrix, into: Matrix, close: float, zero: Any) -> None:
+def _share_mean(values: Matrix, w: Matrix, into: Matrix, close: float, zero: Any) -> None:
     """Replace the number of each eigenvalue by the mean over all equal ones."""
     for i in range(w.rows):
         total, count = 0.0, 0
@@ -147,7 +151,7 @@ def share_mean(values: Matrix, w: Matrix, into: Matrix, close: float, zero: Any)
 
 
 @noinline
-def are_alike(values: Matrix, m: Matrix, w: Matrix, close: float, zero: Any) -> bool:
+def _are_alike(values: Matrix, m: Matrix, w: Matrix, close: float, zero: Any) -> bool:
     """Return whether equal eigenvalues have equal cotangents, and M is zero off its diagonal among them."""
     slack = SAME * eps_of(zero) * w.rows
     of_values, of_vectors = slack * largest(values, zero), slack * largest(m, zero)
@@ -161,11 +165,12 @@ def are_alike(values: Matrix, m: Matrix, w: Matrix, close: float, zero: Any) -> 
 
 
 @noinline
-def _divide_by_gaps(m: Matrix, w: Matrix, close: float, zero: Any) -> None:
-    """Divide the off-diagonal elements by ``w_j - w_i``; 0 for equal eigenvalues."""
+def _divide_by_gaps(m: Matrix, w: Matrix, close: float, conjugated: int, zero: Any) -> None:
+    """Divide the off-diagonal elements by ``w_j - w_i``, or by its conjugate; 0 for equal eigenvalues."""
     for i in range(w.rows):
         for j in range(w.rows):
             gap = at(w, j, 0, zero) - at(w, i, 0, zero)
+            gap = np.conj(gap) if conjugated else gap
             if i != j:
                 put(m, i, j, zero if abs(gap) <= close else at(m, i, j, zero) / gap, zero)
 
@@ -175,9 +180,9 @@ def _divide_by_gaps(m: Matrix, w: Matrix, close: float, zero: Any) -> None:
 
 @noinline
 def _without_lengths(m: Matrix, gram: Matrix, zero: Any) -> None:
-    """Subtract from each column of M that of the Gram matrix times its diagonal element."""
+    """Subtract from each column of M that of the Gram matrix times the real part of its diagonal element."""
     for j in range(m.columns):
-        factor = at(m, j, j, zero)
+        factor = at(m, j, j, zero).real
         for i in range(m.rows):
             put(m, i, j, at(m, i, j, zero) - factor * at(gram, i, j, zero), zero)
 
@@ -186,28 +191,30 @@ def _without_lengths(m: Matrix, gram: Matrix, zero: Any) -> None:
 def _cotangent(loops: int, routines: Lapack, own: MatrixFrame, p: Any) -> int:
     """Add the cotangent of one matrix; return a status."""
     n, zero, size, products = p.n, routines.zero, size_of(routines.zero), routines.products
-    w, rows, write = by_rows(own.y, n, 1, zero), by_rows(own.y + n * size, n, n, zero), np.int64(1)
-    w_bar, rows_bar = by_rows(own.y_bar, n, 1, zero), by_rows(own.y_bar + n * size, n, n, zero)
+    w, v, write = by_rows(own.y, n, 1, zero), by_columns(own.y + n * size, n, n, zero), np.int64(1)
+    w_bar, v_bar = by_rows(own.y_bar, n, 1, zero), by_columns(own.y_bar + n * size, n, n, zero)
     m, other = by_rows(own.scratch, n, n, zero), by_rows(own.scratch + n * n * size, n, n, zero)
     factor, close, diagonal = own.scratch + 2 * n * n * size, closest(w, zero), w_bar
-    product(loops, products, rows, transposed(rows_bar), m, write)
+    status = product_of_adjoint(loops, products, v, v_bar, m, write)
     if p.vectors:
-        product(loops, products, rows, transposed(rows), other, write)
+        if depends_on_phases(m, v_bar, zero):
+            return PHASE_DEPENDENT
+        status = max(status, product_of_adjoint(loops, products, v, v, other, write))
         _without_lengths(m, other, zero)
-        if not are_alike(w_bar, m, w, close, zero):
+        if not _are_alike(w_bar, m, w, close, zero):
             return NOT_DIFFERENTIABLE
     else:
         diagonal = by_rows(factor, n, 1, zero)
-        share_mean(w_bar, w, diagonal, close, zero)
-    _divide_by_gaps(m, w, close, zero)
+        _share_mean(w_bar, w, diagonal, close, zero)
+    _divide_by_gaps(m, w, close, np.int64(1), zero)
     for i in range(n):
         put(m, i, i, at(diagonal, i, 0, zero), zero)
-    product(loops, products, m, rows, other, write)
-    if not _factor(loops, routines, rows, factor):
+    status = max(status, product_by_adjoint(loops, products, m, v, other, write))
+    if not _factor(loops, routines, v, factor):
         return NOT_DIFFERENTIABLE
-    solve(loops, routines, factor, other, write)
+    solve_adjoint(loops, routines, factor, other, np.int64(0))
     add(other, by_rows(own.x_bar, n, n, zero), np.int64(0), zero)
-    return 0
+    return status
 
 
 @always_inline
@@ -229,40 +236,40 @@ def eig_reverse(frame: int, loops: int, routines: Lapack) -> int:
 
 
 @noinline
-def _keep_lengths(rows: Matrix, rows_dot: Matrix, zero: Any) -> None:
-    """Subtract from the tangents of vectors their parts along the vectors."""
-    for i in range(rows.rows):
-        along = zero
-        for j in range(rows.columns):
-            along += at(rows, i, j, zero) * at(rows_dot, i, j, zero)
-        for j in range(rows.columns):
-            put(rows_dot, i, j, at(rows_dot, i, j, zero) - along * at(rows, i, j, zero), zero)
+def _keep_lengths(v: Matrix, v_dot: Matrix, zero: Any) -> None:
+    """Subtract from the tangents of vectors what changes their lengths."""
+    for j in range(v.columns):
+        along = zero.real
+        for i in range(v.rows):
+            along += (np.conj(at(v, i, j, zero)) * at(v_dot, i, j, zero)).real
+        for i in range(v.rows):
+            put(v_dot, i, j, at(v_dot, i, j, zero) - along * at(v, i, j, zero), zero)
 
 
 @noinline
 def _tangent(loops: int, routines: Lapack, own: MatrixFrame, p: Any) -> int:
     """Write the tangent of one matrix; return a status."""
     n, zero, size, products = p.n, routines.zero, size_of(routines.zero), routines.products
-    w, rows, write = by_rows(own.y, n, 1, zero), by_rows(own.y + n * size, n, n, zero), np.int64(1)
-    w_dot, rows_dot = by_rows(own.y_bar, n, 1, zero), by_rows(own.y_bar + n * size, n, n, zero)
+    w, v, write = by_rows(own.y, n, 1, zero), by_columns(own.y + n * size, n, n, zero), np.int64(1)
+    w_dot, v_dot = by_rows(own.y_bar, n, 1, zero), by_columns(own.y_bar + n * size, n, n, zero)
     m, diagonal = by_rows(own.scratch, n, n, zero), by_rows(own.scratch + n * n * size, n, 1, zero)
     factor, close = own.scratch + 2 * n * n * size, closest(w, zero)
-    if not _factor(loops, routines, rows, factor):
+    if not _factor(loops, routines, v, factor):
         return NOT_DIFFERENTIABLE
-    product(loops, products, by_rows(own.x_bar, n, n, zero), transposed(rows), m, write)
+    product(loops, products, by_rows(own.x_bar, n, n, zero), v, m, write)
     solve(loops, routines, factor, m, np.int64(0))
     for i in range(n):
         put(diagonal, i, 0, at(m, i, i, zero), zero)
         put(m, i, i, zero, zero)
     if p.vectors == 0:
-        share_mean(diagonal, w, w_dot, close, zero)
-    elif not are_alike(diagonal, m, w, close, zero):
+        _share_mean(diagonal, w, w_dot, close, zero)
+    elif not _are_alike(diagonal, m, w, close, zero):
         return NOT_DIFFERENTIABLE
     else:
         copy(diagonal, w_dot, zero)
-    _divide_by_gaps(m, w, close, zero)
-    product(loops, products, transposed(m), rows, rows_dot, write)
-    _keep_lengths(rows, rows_dot, zero)
+    _divide_by_gaps(m, w, close, np.int64(0), zero)
+    product(loops, products, v, m, v_dot, write)
+    _keep_lengths(v, v_dot, zero)
     return 0
 
 

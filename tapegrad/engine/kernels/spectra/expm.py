@@ -16,6 +16,8 @@ from tapegrad.engine.kernels.language.lapack import (
     at,
     by_columns,
     by_rows,
+    complex_libraries,
+    conjugate,
     copy,
     factor_bytes,
     largest,
@@ -27,11 +29,10 @@ from tapegrad.engine.kernels.language.lapack import (
 from tapegrad.engine.kernels.language.matmul import Matrix, product, transposed
 from tapegrad.engine.kernels.language.raw_memory import free, load_i64, load_record, malloc, memset, size_of
 from tapegrad.engine.kernels.language.status import OUT_OF_MEMORY
-from tapegrad.engine.kernels.systems.complex_products import conjugate
 from tapegrad.engine.kernels.systems.lu import factorize, solve
 from tapegrad.ops.structural.matrices import SquareParams
 
-LIBRARY = libraries(("expm",), "getrf")
+LIBRARY = libraries(("expm",), "getrf") | complex_libraries(("expm",), "getrf")
 _COEFFICIENTS = (
     64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0, 129060195264000.0,
     10559470521600.0, 670442572800.0, 33522128640.0, 1323241920.0, 40840800.0, 960960.0, 16380.0, 182.0, 1.0,
@@ -78,8 +79,8 @@ def _scratch_bytes(n: int, zero: Any) -> int:
 
 
 @noinline
-def _fraction(loops: int, routines: Lapack, a: Matrix, y: Matrix, scratch: int) -> int:
-    """Write the numerator of the Pade approximant of a matrix to Y, and return the address of the denominator."""
+def _approximant(loops: int, routines: Lapack, a: Matrix, y: Matrix, scratch: int) -> None:
+    """Write the Pade approximant of a matrix to Y."""
     n, zero, products, write, b = a.rows, routines.zero, routines.products, np.int64(1), _COEFFICIENTS
     step = n * n * size_of(zero)
     second, fourth = by_rows(scratch, n, n, zero), by_rows(scratch + step, n, n, zero)
@@ -100,26 +101,18 @@ def _fraction(loops: int, routines: Lapack, a: Matrix, y: Matrix, scratch: int) 
     factor = scratch + _SQUARES * step
     _combine(by_columns(factor, n, n, zero), even, odd, odd, (1.0, -1.0, 0.0, 0.0), zero)
     _combine(y, even, odd, odd, (1.0, 1.0, 0.0, 0.0), zero)
-    return factor
-
-
-@noinline
-def _divide(loops: int, routines: Lapack, factor: int, y: Matrix, scratch: int) -> None:
-    """Solve ``F X = Y`` in place, for a matrix F in Fortran order, whose factors replace it."""
-    n = y.rows
-    factorize(loops, routines, factor, n, factor + triangle_bytes(n, routines.zero))
+    factorize(loops, routines, factor, n, factor + triangle_bytes(n, zero))
     solve(loops, routines, factor, y, np.int64(0))
 
 
-# A kernel that hands a function on at run time would hold its address, and could not be kept in the cache.
-@always_inline
-def _exponential(loops: int, routines: Lapack, a: Matrix, y: Matrix, scratch: int, divide: Any) -> None:
+@noinline
+def _exponential(loops: int, routines: Lapack, a: Matrix, y: Matrix, scratch: int) -> None:
     """Write the exponential of a matrix, which is scaled in place, to Y. Both are in C order."""
     zero, norm, squarings = routines.zero, _norm(a, routines.zero), 0
     if norm > _RADIUS and norm < np.inf:
         squarings = int(np.ceil(np.log2(norm / _RADIUS)))
     _scale(a, 0.5**squarings, zero)
-    divide(loops, routines, _fraction(loops, routines, a, y, scratch), y, scratch)
+    _approximant(loops, routines, a, y, scratch)
     half = by_rows(scratch, a.rows, a.rows, zero)
     for _ in range(squarings):
         copy(y, half, zero)
@@ -133,8 +126,8 @@ def _conjugate_if(wanted: bool, a: Matrix, zero: Any) -> None:
 
 
 @always_inline
-def write_exponentials(frame: int, loops: int, routines: Lapack, divide: Any) -> int:
-    """Write the exponential of each matrix of X[0] to Y; `divide` solves a system, as `_divide` does."""
+def expm_forward(frame: int, loops: int, routines: Lapack) -> int:
+    """Write the exponential of each matrix of X[0] to Y."""
     p, x, y = load_record(load_i64(frame, PARAMS), SquareParams), load_i64(frame, X), load_i64(frame, Y)
     n, zero = p.n, routines.zero
     bytes_ = n * n * size_of(zero)
@@ -144,7 +137,7 @@ def write_exponentials(frame: int, loops: int, routines: Lapack, divide: Any) ->
     a = by_rows(scratch + _scratch_bytes(n, zero), n, n, zero)
     for _ in range(p.matrices):
         copy(by_rows(x, n, n, zero), a, zero)
-        _exponential(loops, routines, a, by_rows(y, n, n, zero), scratch, divide)
+        _exponential(loops, routines, a, by_rows(y, n, n, zero), scratch)
         x += bytes_
         y += bytes_
     free(scratch)
@@ -152,7 +145,7 @@ def write_exponentials(frame: int, loops: int, routines: Lapack, divide: Any) ->
 
 
 @always_inline
-def write_derivatives(frame: int, loops: int, routines: Lapack, reverse: bool, divide: Any) -> int:
+def _write_derivatives(frame: int, loops: int, routines: Lapack, reverse: bool) -> int:
     p, x = load_record(load_i64(frame, PARAMS), SquareParams), load_i64(frame, X)
     n, zero, x_bar, y_bar = p.n, routines.zero, load_i64(frame, X_BAR), load_i64(frame, Y_BAR)
     bytes_, double = n * n * size_of(zero), 2 * n
@@ -176,7 +169,7 @@ def write_derivatives(frame: int, loops: int, routines: Lapack, reverse: bool, d
         factor = size if size > 1.0 and size < np.inf else 1.0
         copy(by_rows(along, n, n, zero), part(a, 0, n, n, n), zero)
         _scale(part(a, 0, n, n, n), 1.0 / factor, zero)
-        _exponential(loops, routines, a, y, scratch, divide)
+        _exponential(loops, routines, a, y, scratch)
         _scale(part(y, 0, n, n, n), factor, zero)
         add(part(y, 0, n, n, n), by_rows(into, n, n, zero), store, zero)
         x += bytes_
@@ -187,18 +180,12 @@ def write_derivatives(frame: int, loops: int, routines: Lapack, reverse: bool, d
 
 
 @always_inline
-def expm_forward(frame: int, loops: int, routines: Lapack) -> int:
-    """Write the exponential of each matrix of X[0] to Y."""
-    return write_exponentials(frame, loops, routines, _divide)
-
-
-@always_inline
 def expm_reverse(frame: int, loops: int, routines: Lapack) -> int:
-    """Add (STORE: write) the derivatives of the transposed matrices along Y_BAR to X_BAR[0]."""
-    return write_derivatives(frame, loops, routines, True, _divide)
+    """Add (STORE: write) the derivatives of the conjugate transposes along Y_BAR to X_BAR[0]."""
+    return _write_derivatives(frame, loops, routines, True)
 
 
 @always_inline
 def expm_tangent(frame: int, loops: int, routines: Lapack) -> int:
     """Write the derivatives along X_BAR[0] to Y_BAR."""
-    return write_derivatives(frame, loops, routines, False, _divide)
+    return _write_derivatives(frame, loops, routines, False)

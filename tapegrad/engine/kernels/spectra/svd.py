@@ -25,6 +25,7 @@ from tapegrad.engine.kernels.language.lapack import (
     at,
     by_columns,
     by_rows,
+    conjugate,
     eps_of,
     largest,
     libraries,
@@ -51,7 +52,7 @@ from tapegrad.engine.kernels.spectra.singular import (
     scratch_bytes,
 )
 from tapegrad.engine.kernels.spectra.svd_ties import are_zero, clear_zeros, closest, ties_stay, zeros_are_out
-from tapegrad.engine.kernels.systems.complex_products import conjugate, product_by_adjoint, product_of_adjoint
+from tapegrad.engine.kernels.systems.complex_products import product_by_adjoint, product_of_adjoint
 from tapegrad.engine.kernels.systems.stacks import (
     COTANGENT,
     TANGENT,

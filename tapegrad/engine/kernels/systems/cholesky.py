@@ -1,4 +1,4 @@
-"""Cholesky factors, ``A = L L^T``; only the lower triangle of A is read.
+"""Cholesky factors, ``A = L L^H``, H the conjugate transpose; only the lower triangle of A is read.
 
 The reverse sweep runs the factorisation backwards (`cholesky_back`; Smith 1995). The cotangent is that of the lower
 triangle, whose elements also represent those above the diagonal; it is zero there.
@@ -22,6 +22,7 @@ from tapegrad.engine.kernels.language.lapack import (
     put,
     read_symmetric,
     substitute,
+    substitute_adjoint,
 )
 from tapegrad.engine.kernels.language.matmul import Matrix, product, transposed
 from tapegrad.engine.kernels.language.raw_memory import (
@@ -50,18 +51,19 @@ def _factor_fixed(a: int, n: int, zero: Any) -> bool:
     """Factor a matrix of few rows; inlined with a constant `n`, so that the loops are unrolled."""
     size, positive = size_of(zero), True
     for j in range(n):
-        pivot = load_at(a, (n * j + j) * size, zero)
+        pivot = load_at(a, (n * j + j) * size, zero).real
         for p in range(j):
             value = load_at(a, (n * j + p) * size, zero)
-            pivot -= value * value
-        if pivot <= zero:
+            pivot -= (value * np.conj(value)).real
+        if pivot <= zero.real:
             positive = False
         root = np.sqrt(pivot)
         store_at(a, (n * j + j) * size, root, zero)
         for i in range(j + 1, n):
             total = load_at(a, (n * i + j) * size, zero)
             for p in range(j):
-                total -= load_at(a, (n * i + p) * size, zero) * load_at(a, (n * j + p) * size, zero)
+                other = np.conj(load_at(a, (n * j + p) * size, zero))
+                total -= load_at(a, (n * i + p) * size, zero) * other
             store_at(a, (n * i + j) * size, total / root, zero)
             store_at(a, (n * j + i) * size, zero, zero)
     return positive
@@ -92,12 +94,19 @@ def _factor(loops: int, routines: Lapack, a: Matrix) -> bool:
 @always_inline
 def cholesky_forward(frame: int, loops: int, routines: Lapack) -> int:
     """Write the lower factor of each matrix of X[0] to Y."""
-    p, zero, y = load_record(load_i64(frame, PARAMS), SquareParams), routines.zero, load_i64(frame, Y)
-    bytes_ = p.n * p.n * size_of(zero)
+    p = load_record(load_i64(frame, PARAMS), SquareParams)
     if p.n <= MAX_SMALL_ROWS and p.matrices >= MIN_LANE_MATRICES:
-        status = factor_stack(load_i64(frame, X), p.matrices, p.n, y, zero)
+        status = factor_stack(load_i64(frame, X), p.matrices, p.n, load_i64(frame, Y), routines.zero)
         if status != NOT_POSITIVE_DEFINITE or p.nan_on_failure == 0:
             return status  # else one by one, to tell which
+    return factor_one_by_one(frame, loops, routines)
+
+
+@always_inline
+def factor_one_by_one(frame: int, loops: int, routines: Lapack) -> int:
+    """Write the lower factor of each matrix of X[0] to Y, without lanes."""
+    p, zero, y = load_record(load_i64(frame, PARAMS), SquareParams), routines.zero, load_i64(frame, Y)
+    bytes_ = p.n * p.n * size_of(zero)
     memcpy(y, load_i64(frame, X), p.matrices * bytes_)
     for _ in range(p.matrices):
         a = by_rows(y, p.n, p.n, zero)
@@ -171,9 +180,10 @@ def cholesky_reverse(frame: int, loops: int, routines: Lapack) -> int:
 
 
 @noinline
-def _halve_diagonal(a: Matrix, zero: Any) -> None:
+def halve_diagonal(a: Matrix, zero: Any) -> None:
+    """Halve the diagonal; of complex numbers the real parts are kept."""
     for i in range(a.rows):
-        put(a, i, i, at(a, i, i, zero) / 2, zero)
+        put(a, i, i, at(a, i, i, zero).real / 2, zero)
 
 
 @noinline
@@ -184,9 +194,9 @@ def _tangent(loops: int, routines: Lapack, own: MatrixFrame, p: Any) -> int:
     y_dot = by_rows(own.y_bar, n, n, zero)
     read_symmetric(by_rows(own.x_bar, n, n, zero), write, inner, zero)
     substitute(loops, routines, factor, inner, write, np.int64(0))
-    substitute(loops, routines, factor, transposed(inner), write, np.int64(0))
+    substitute_adjoint(loops, routines, transposed(factor), transposed(inner), write, np.int64(0))
     clear_triangle(inner, upper, zero)
-    _halve_diagonal(inner, zero)
+    halve_diagonal(inner, zero)
     product(loops, routines.products, factor, inner, y_dot, write)
     clear_triangle(y_dot, upper, zero)
     return 0
@@ -194,7 +204,7 @@ def _tangent(loops: int, routines: Lapack, own: MatrixFrame, p: Any) -> int:
 
 @always_inline
 def cholesky_tangent(frame: int, loops: int, routines: Lapack) -> int:
-    """Write ``L tril'(L^-1 x_dot L^-T)`` to Y_BAR, with half of the diagonal in tril'."""
+    """Write ``L tril'(L^-1 x_dot L^-H)`` to Y_BAR, with half of the diagonal in tril'."""
     p = load_record(load_i64(frame, PARAMS), SquareParams)
     bytes_ = p.n * p.n * size_of(routines.zero)
     return for_each(frame, loops, routines, p, Sizes(bytes_, 0, bytes_, bytes_), _tangent, TANGENT)

@@ -10,7 +10,7 @@ import numpy as np
 
 from tapegrad.engine.kernels.language.frame import PARAMS, STORE, X_BAR, Y_BAR, X
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
-from tapegrad.engine.kernels.language.lapack import at, by_rows, put
+from tapegrad.engine.kernels.language.lapack import by_rows, conjugate
 from tapegrad.engine.kernels.language.matmul import (
     Matrix,
     Routines,
@@ -40,14 +40,6 @@ LIBRARY = {
 }
 _ADJOINT = np.uint8(ord("C"))
 _LEFT, _RIGHT = np.int64(0), np.int64(1)  # the factor that is conjugated and transposed
-
-
-@noinline
-def conjugate(source: Matrix, into: Matrix, zero: Any) -> None:
-    """Write the complex conjugates of a matrix; it may be the same matrix."""
-    for i in range(into.rows):
-        for j in range(into.columns):
-            put(into, i, j, np.conj(at(source, i, j, zero)), zero)
 
 
 @noinline

@@ -1,8 +1,8 @@
 """Determinants and their logarithms, by LU factors.
 
-The cotangent of a determinant is a multiple of the adjugate, which exists for singular matrices too: a zero pivot is
-replaced by a tiny one, which cancels in the product of inverse and determinant (Stewart 1998, "On the adjugate
-matrix").
+The cotangent of a determinant is a multiple of the adjugate (of complex matrices: of its conjugate transpose), which
+exists for singular matrices too: a zero pivot is replaced by a tiny one, which cancels in the product of inverse and
+determinant (Stewart 1998, "On the adjugate matrix").
 """
 
 from typing import Any
@@ -59,7 +59,7 @@ LIBRARY = libraries(("det", "slogdet"), "getrf", "getri") | {
 }
 _LOG, _COLUMN = entry("log"), 256  # determinants whose logarithms one call computes
 _SCRATCH = 2 * _COLUMN
-UP, DOWN, _LARGEST = 2.0**256, 2.0**-256, (2.0 - 2.0**-52) * 2.0**1023
+_UP, _DOWN, _LARGEST = 2.0**256, 2.0**-256, (2.0 - 2.0**-52) * 2.0**1023
 
 
 @noinline
@@ -75,6 +75,12 @@ def _sign(t: Matrix, exchanges: int, zero: Any) -> Any:
         if (pivot < zero) != (load_i32(exchanges, i) != i + 1):
             sign = -sign
     return sign
+
+
+@always_inline
+def _doubled(value: Any) -> Any:
+    """Return a number in double precision."""
+    return value - 0.0
 
 
 @noinline
@@ -108,54 +114,54 @@ def _product_of_pivots(t: Matrix, zero: Any) -> tuple[float, float]:
 @noinline
 def _regularize(t: Matrix, zero: Any) -> bool:
     """Replace pivots of zero by a rounding of the largest element; return whether any element is not zero."""
-    largest = zero
+    largest = zero.real
     for i in range(t.rows):
         for j in range(i, t.rows):
             largest = max(largest, abs(at(t, i, j, zero)))
     tiny = largest * eps_of(zero)
-    if largest == zero:
-        tiny = zero + 1
+    if largest == zero.real:
+        tiny = zero.real + 1
     for i in range(t.rows):
         if at(t, i, i, zero) == zero:
             put(t, i, i, tiny, zero)
-    return largest != zero
+    return largest != zero.real
 
 
 @always_inline
-def brought_near_one(value: float, steps: int) -> tuple[float, int]:
+def _brought_near_one(value: Any, steps: int) -> tuple[Any, int]:
     """Scale a number to 2**-256..1; return it and the total number of steps of 2**256."""
-    while value != 0.0 and abs(value) < DOWN:
-        value *= UP
+    while value != 0.0 and abs(value) < _DOWN:
+        value *= _UP
         steps -= 1
     while abs(value) > 1.0 and abs(value) <= _LARGEST:
-        value *= DOWN
+        value *= _DOWN
         steps += 1
     return value, steps
 
 
 @noinline
-def _det_in_steps(t: Matrix, exchanges: int, zero: Any) -> tuple[float, int]:
+def _det_in_steps(t: Matrix, exchanges: int, zero: Any) -> tuple[Any, int]:
     """Return a determinant that may exceed the range of floats, as a number near one and steps of 2**256."""
-    value, steps = 1.0, 0
+    value, steps = _doubled(zero) + 1.0, 0
     for i in range(t.rows):
-        pivot, steps = brought_near_one(np.float64(at(t, i, i, zero)), steps)
+        pivot, steps = _brought_near_one(_doubled(at(t, i, i, zero)), steps)
         if load_i32(exchanges, i) != i + 1:
             pivot = -pivot
-        value, steps = brought_near_one(value * pivot, steps)
+        value, steps = _brought_near_one(value * pivot, steps)
     return value, steps
 
 
 @noinline
-def _scale(a: Matrix, value: float, steps: int, zero: Any) -> None:
+def _scale(a: Matrix, value: Any, steps: int, zero: Any) -> None:
     """Multiply a matrix by a number given in steps of 2**256; products outside the range become inf or 0."""
     if steps > 0:
-        value *= UP
+        value *= _UP
         steps -= 1
     for i in range(a.rows):
         for j in range(a.columns):
-            product = value * np.float64(at(a, i, j, zero))
+            product = value * _doubled(at(a, i, j, zero))
             for _ in range(abs(steps) if product != 0.0 else 0):
-                product *= UP if steps > 0 else DOWN
+                product *= _UP if steps > 0 else _DOWN
             put(a, i, j, zero + product, zero)
 
 
@@ -172,15 +178,16 @@ def _write_inverse(loops: int, routines: Lapack, factor: int, n: int, scratch: i
     value, steps = _det_in_steps(t, scratch + triangle_bytes(n, zero), zero)
     invert(loops, routines, scratch, n, inverse)
     if not logarithm:
-        value = value if is_not_zero or n == 1 else 0.0
+        value = value if is_not_zero or n == 1 else _doubled(zero)
         _scale(by_columns(inverse, n, n, zero), value, steps, zero)
 
 
 @noinline
 def _add_multiple(factor: Any, source: Matrix, into: Matrix, zero: Any) -> None:
+    """Add the conjugate of a matrix, times a number."""
     for i in range(into.rows):
         for j in range(into.columns):
-            put(into, i, j, at(into, i, j, zero) + factor * at(source, i, j, zero), zero)
+            put(into, i, j, at(into, i, j, zero) + factor * np.conj(at(source, i, j, zero)), zero)
 
 
 @noinline
@@ -198,11 +205,18 @@ def _inner(a: Matrix, b: Matrix, zero: Any) -> Any:
 @always_inline
 def det_forward(frame: int, loops: int, routines: Lapack) -> int:
     """Write the determinant of each matrix, by its factors X[1], to Y."""
+    p = load_record(load_i64(frame, PARAMS), SquareParams)
+    if p.n <= MAX_SMALL_ROWS and p.matrices >= MIN_LANE_MATRICES:
+        det_of_stack(load_i64(frame, X + 1), p.n, p.matrices, load_i64(frame, Y), routines.zero)
+        return 0
+    return det_one_by_one(frame, loops, routines)
+
+
+@always_inline
+def det_one_by_one(frame: int, loops: int, routines: Lapack) -> int:
+    """Write the determinant of each matrix, by its factors X[1], to Y, without lanes."""
     p, y = load_record(load_i64(frame, PARAMS), SquareParams), load_i64(frame, Y)
     n, factor, zero = p.n, load_i64(frame, X + 1), routines.zero
-    if n <= MAX_SMALL_ROWS and p.matrices >= MIN_LANE_MATRICES:
-        det_of_stack(factor, n, p.matrices, y, zero)
-        return 0
     for i in range(p.matrices):
         exchanges = factor + triangle_bytes(n, zero)
         store_at(y, i * size_of(zero), _det(by_columns(factor, n, n, zero), exchanges, zero), zero)
@@ -260,21 +274,25 @@ def slogdet_forward(frame: int, loops: int, routines: Lapack) -> int:
 
 
 @always_inline
-def _reverse(frame: int, loops: int, routines: Lapack, logarithm: bool) -> int:
+def write_cotangents(frame: int, loops: int, routines: Lapack, logarithm: bool, read: Any) -> int:
+    """Add (STORE: write) multiples of the conjugate transposes of adjugates, or of inverses, to X_BAR[0].
+
+    The factor of matrix i is ``read(y_bar, i, factors, p, zero)``.
+    """
     p, x_bar, y_bar = (
         load_record(load_i64(frame, PARAMS), SquareParams),
         load_i64(frame, X_BAR),
         load_i64(frame, Y_BAR),
     )
     n, factor, zero = p.n, load_i64(frame, X + 1), routines.zero
-    size, bytes_, status = size_of(zero), n * n * size_of(zero), 0
+    bytes_, status = n * n * size_of(zero), 0
     clear_if_written(frame, p.matrices * bytes_)
     scratch = malloc(factor_bytes(n, zero) + bytes_ + 8)
     if scratch == 0:
         return OUT_OF_MEMORY
     inverse = by_columns(scratch + factor_bytes(n, zero), n, n, zero)
     for i in range(p.matrices):
-        bar = load_at(y_bar, (i + p.matrices if logarithm else i) * size, zero)
+        bar = read(y_bar, i, factor, p, zero)
         if bar != zero:
             if not (logarithm and is_singular(by_columns(factor, n, n, zero), zero)):
                 _write_inverse(loops, routines, factor, n, scratch, logarithm)
@@ -291,7 +309,12 @@ def _reverse(frame: int, loops: int, routines: Lapack, logarithm: bool) -> int:
 
 
 @always_inline
-def _tangent(frame: int, loops: int, routines: Lapack, logarithm: bool) -> int:
+def write_tangents(frame: int, loops: int, routines: Lapack, logarithm: bool, write: Any) -> int:
+    """Write the tangents of determinants, or of signs and logarithms, to Y_BAR.
+
+    Of matrix i ``write(y_dot, i, along, factors, p, zero)`` does, where `along` is the trace of adjugate, or of
+    inverse, times X_BAR[0].
+    """
     p, x_dot, y_dot = (
         load_record(load_i64(frame, PARAMS), SquareParams),
         load_i64(frame, X_BAR),
@@ -307,13 +330,14 @@ def _tangent(frame: int, loops: int, routines: Lapack, logarithm: bool) -> int:
         return OUT_OF_MEMORY
     inverse = by_columns(scratch + factor_bytes(n, zero), n, n, zero)
     for i in range(p.matrices):
-        at_ = (p.matrices + i if logarithm else i) * size
         if not (logarithm and is_singular(by_columns(factor, n, n, zero), zero)):
             _write_inverse(loops, routines, factor, n, scratch, logarithm)
             along = _inner(by_rows(x_dot, n, n, zero), transposed(inverse), zero)
-            store_at(y_dot, at_, along, zero)
+            write(y_dot, i, along, factor, p, zero)
         elif p.nan_on_failure:
-            write_nan(y_dot + at_, size, zero)
+            write_nan(y_dot + (p.matrices + i) * size, size, zero)
+            if np.iscomplexobj(zero):
+                write_nan(y_dot + i * size, size, zero)
         else:
             status = SINGULAR
             break
@@ -324,24 +348,44 @@ def _tangent(frame: int, loops: int, routines: Lapack, logarithm: bool) -> int:
 
 
 @always_inline
+def _first(y_bar: int, i: int, factor: int, p: Any, zero: Any) -> Any:
+    return load_at(y_bar, i * size_of(zero), zero)
+
+
+@always_inline
+def _second(y_bar: int, i: int, factor: int, p: Any, zero: Any) -> Any:
+    return load_at(y_bar, (i + p.matrices) * size_of(zero), zero)
+
+
+@always_inline
+def _write_first(y_dot: int, i: int, along: Any, factor: int, p: Any, zero: Any) -> None:
+    store_at(y_dot, i * size_of(zero), along, zero)
+
+
+@always_inline
+def _write_second(y_dot: int, i: int, along: Any, factor: int, p: Any, zero: Any) -> None:
+    store_at(y_dot, (i + p.matrices) * size_of(zero), along, zero)
+
+
+@always_inline
 def det_reverse(frame: int, loops: int, routines: Lapack) -> int:
-    """Add (STORE: write) ``y_bar * adjugate.T`` to X_BAR[0]."""
-    return _reverse(frame, loops, routines, False)
+    """Add (STORE: write) ``y_bar * adjugate^H`` to X_BAR[0]."""
+    return write_cotangents(frame, loops, routines, False, _first)
 
 
 @always_inline
 def det_tangent(frame: int, loops: int, routines: Lapack) -> int:
     """Write ``sum(adjugate.T * x_dot)`` to Y_BAR."""
-    return _tangent(frame, loops, routines, False)
+    return write_tangents(frame, loops, routines, False, _write_first)
 
 
 @always_inline
 def slogdet_reverse(frame: int, loops: int, routines: Lapack) -> int:
     """Add (STORE: write) the transposed inverse, times the cotangent of the logarithm, to X_BAR[0]."""
-    return _reverse(frame, loops, routines, True)
+    return write_cotangents(frame, loops, routines, True, _second)
 
 
 @always_inline
 def slogdet_tangent(frame: int, loops: int, routines: Lapack) -> int:
     """Write zeros, then the tangents of the logarithms, to Y_BAR."""
-    return _tangent(frame, loops, routines, True)
+    return write_tangents(frame, loops, routines, True, _write_second)

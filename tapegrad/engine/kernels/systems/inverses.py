@@ -1,6 +1,6 @@
 """Inverses, by LU factors.
 
-The derivatives are ``-Y X_dot Y`` and ``-Y^T Y_bar Y^T`` of the inverse Y (Giles 2008).
+The derivatives are ``-Y X_dot Y`` and ``-Y^H Y_bar Y^H`` of the inverse Y, H the conjugate transpose (Giles 2008).
 """
 
 from typing import Any
@@ -25,7 +25,7 @@ from tapegrad.engine.kernels.language.lapack import (
     put,
     triangle_bytes,
 )
-from tapegrad.engine.kernels.language.matmul import Matrix, product, transposed
+from tapegrad.engine.kernels.language.matmul import Matrix, product
 from tapegrad.engine.kernels.language.raw_memory import (
     call_by_reference,
     free,
@@ -37,6 +37,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
     size_of,
 )
 from tapegrad.engine.kernels.language.status import OUT_OF_MEMORY, SINGULAR
+from tapegrad.engine.kernels.systems.complex_products import product_by_adjoint, product_of_adjoint
 from tapegrad.engine.kernels.systems.lu import factorize, solve
 from tapegrad.engine.kernels.systems.stacks import are_zeros, write_nan
 from tapegrad.ops.structural.matrices import SquareParams
@@ -68,14 +69,20 @@ def invert(loops: int, routines: Lapack, factor: int, n: int, inverse: int) -> N
 @always_inline
 def inv_forward(frame: int, loops: int, routines: Lapack) -> int:
     """Write the inverse of each matrix of X[0] to Y."""
+    p = load_record(load_i64(frame, PARAMS), SquareParams)
+    if p.n <= MAX_SMALL_ROWS and p.matrices >= MIN_LANE_MATRICES:
+        status = invert_stack(load_i64(frame, X), p.matrices, p.n, load_i64(frame, Y), routines.zero)
+        if status != SINGULAR or p.nan_on_failure == 0:
+            return status  # else one by one, to tell which
+    return invert_one_by_one(frame, loops, routines)
+
+
+@always_inline
+def invert_one_by_one(frame: int, loops: int, routines: Lapack) -> int:
+    """Write the inverse of each matrix of X[0] to Y, without lanes."""
     p, x, y = load_record(load_i64(frame, PARAMS), SquareParams), load_i64(frame, X), load_i64(frame, Y)
     n, zero = p.n, routines.zero
     bytes_, status = n * n * size_of(zero), 0
-    if n <= MAX_SMALL_ROWS and p.matrices >= MIN_LANE_MATRICES:
-        status = invert_stack(x, p.matrices, n, y, zero)
-        if status != SINGULAR or p.nan_on_failure == 0:
-            return status  # else one by one, to tell which
-        status = 0
     factor = malloc(factor_bytes(n, zero) + bytes_ + 8)
     if factor == 0:
         return OUT_OF_MEMORY
@@ -98,16 +105,26 @@ def inv_forward(frame: int, loops: int, routines: Lapack) -> int:
 
 
 @noinline
-def _between(loops: int, products: Any, y: Matrix, middle: Matrix, scratch: Matrix, into: Matrix) -> None:
-    """Add ``-y @ middle @ y`` to a matrix."""
-    zero = products.zero
+def _between(loops: int, products: Any, y: Matrix, middle: Matrix, scratch: Matrix, into: Matrix) -> int:
+    """Add ``-y @ middle @ y`` to a matrix; return a status."""
     product(loops, products, y, middle, scratch, np.int64(1))
-    negate(scratch, zero)
+    negate(scratch, products.zero)
     product(loops, products, scratch, y, into, np.int64(0))
+    return 0
+
+
+@noinline
+def _between_adjoints(
+    loops: int, products: Any, y: Matrix, middle: Matrix, scratch: Matrix, into: Matrix
+) -> int:
+    """Add ``-y^H @ middle @ y^H`` to a matrix; return a status."""
+    status = product_of_adjoint(loops, products, y, middle, scratch, np.int64(1))
+    negate(scratch, products.zero)
+    return max(status, product_by_adjoint(loops, products, scratch, y, into, np.int64(0)))
 
 
 @always_inline
-def _inv_derivative(frame: int, loops: int, routines: Lapack, reverse: bool) -> int:
+def _inv_derivative(frame: int, loops: int, routines: Lapack, reverse: bool, between: Any) -> int:
     p, y, y_bar = (
         load_record(load_i64(frame, PARAMS), SquareParams),
         load_i64(frame, Y),
@@ -120,29 +137,30 @@ def _inv_derivative(frame: int, loops: int, routines: Lapack, reverse: bool) -> 
         memset(into, np.int32(0), p.matrices * bytes_)
     if middle == 0:
         return 0
-    scratch = malloc(bytes_ + 8)
+    scratch, status = malloc(bytes_ + 8), 0
     if scratch == 0:
         return OUT_OF_MEMORY
+    inner = by_rows(scratch, n, n, zero)
     for _ in range(p.matrices):
-        inverse = by_rows(y, n, n, zero)
-        inverse = transposed(inverse) if reverse else inverse
-        own, result = by_rows(middle, n, n, zero), by_rows(into, n, n, zero)
         if not (p.nan_on_failure and are_zeros(middle, bytes_, zero)):
-            _between(loops, routines.products, inverse, own, by_rows(scratch, n, n, zero), result)
+            inverse, result = by_rows(y, n, n, zero), by_rows(into, n, n, zero)
+            status = between(loops, routines.products, inverse, by_rows(middle, n, n, zero), inner, result)
+            if status != 0:
+                break
         y += bytes_
         middle += bytes_
         into += bytes_
     free(scratch)
-    return 0
+    return status
 
 
 @always_inline
 def inv_reverse(frame: int, loops: int, routines: Lapack) -> int:
-    """Add (STORE: write) ``-y.T @ y_bar @ y.T`` to X_BAR[0]."""
-    return _inv_derivative(frame, loops, routines, True)
+    """Add (STORE: write) ``-y^H @ y_bar @ y^H`` to X_BAR[0]."""
+    return _inv_derivative(frame, loops, routines, True, _between_adjoints)
 
 
 @always_inline
 def inv_tangent(frame: int, loops: int, routines: Lapack) -> int:
     """Write ``-y @ x_dot @ y`` to Y_BAR."""
-    return _inv_derivative(frame, loops, routines, False)
+    return _inv_derivative(frame, loops, routines, False, _between)

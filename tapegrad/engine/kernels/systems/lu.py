@@ -1,8 +1,8 @@
 """LU factors with row exchanges, and solutions of linear systems by them.
 
 Factors are integers without a derivative, computed once. Instructions that read them are differentiated by the matrix:
-the cotangents are solutions with the same factors (Giles 2008, "Collected matrix derivative results for forward and
-reverse mode algorithmic differentiation").
+the cotangents are solutions with the same factors, of complex matrices with the conjugate transposes (Giles 2008,
+"Collected matrix derivative results for forward and reverse mode algorithmic differentiation").
 """
 
 from typing import Any
@@ -20,6 +20,7 @@ from tapegrad.engine.kernels.language.lapack import (
     at,
     by_columns,
     by_rows,
+    conjugate,
     copy,
     factor_bytes,
     is_singular,
@@ -45,6 +46,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
 )
 from tapegrad.engine.kernels.language.status import OUT_OF_MEMORY, SINGULAR
 from tapegrad.engine.kernels.systems.blocks import factor_lu
+from tapegrad.engine.kernels.systems.complex_products import product_by_adjoint
 from tapegrad.engine.kernels.systems.stacks import are_zeros, write_failure, write_nan, write_nothing
 from tapegrad.ops.structural.matrices import LuSolveParams, SquareParams
 
@@ -177,16 +179,33 @@ def solve(loops: int, routines: Lapack, factor: int, x: Matrix, transpose: int) 
         substitute(loops, routines, t, x, np.int64(0), np.int64(0))
 
 
+@noinline
+def solve_adjoint(loops: int, routines: Lapack, factor: int, x: Matrix, transpose: int) -> None:
+    """Solve in place with the conjugate transpose of what `solve` solves with."""
+    if np.iscomplexobj(routines.zero):
+        conjugate(x, x, routines.zero)
+    solve(loops, routines, factor, x, 1 - transpose)
+    if np.iscomplexobj(routines.zero):
+        conjugate(x, x, routines.zero)
+
+
 # --- lu --------------------------------------------------------------------------------------------------------
 
 
 @always_inline
 def lu_forward(frame: int, loops: int, routines: Lapack) -> int:
     """Write the factors and row exchanges of each matrix of X[0] to Y."""
+    p = load_record(load_i64(frame, PARAMS), SquareParams)
+    if p.n <= MAX_SMALL_ROWS and p.matrices >= MIN_LANE_MATRICES:
+        return factor_stack(load_i64(frame, X), p.matrices, p.n, load_i64(frame, Y), routines.zero)
+    return factor_one_by_one(frame, loops, routines)
+
+
+@always_inline
+def factor_one_by_one(frame: int, loops: int, routines: Lapack) -> int:
+    """Write the factors and row exchanges of each matrix of X[0] to Y, without lanes."""
     p, x, y = load_record(load_i64(frame, PARAMS), SquareParams), load_i64(frame, X), load_i64(frame, Y)
     n, zero = p.n, routines.zero
-    if n <= MAX_SMALL_ROWS and p.matrices >= MIN_LANE_MATRICES:
-        return factor_stack(x, p.matrices, n, y, zero)
     for _ in range(p.matrices):
         copy(by_rows(x, n, n, zero), by_columns(y, n, n, zero), zero)
         factorize(loops, routines, y, n, y + triangle_bytes(n, zero))
@@ -201,13 +220,21 @@ def lu_forward(frame: int, loops: int, routines: Lapack) -> int:
 @always_inline
 def lu_solve_forward(frame: int, loops: int, routines: Lapack) -> int:
     """Write the solutions with the factors X[2] and the right sides X[1] to Y."""
+    p = load_record(load_i64(frame, PARAMS), LuSolveParams)
+    if p.n <= MAX_SMALL_ROWS and p.matrices >= MIN_LANE_MATRICES and p.transpose == 0:
+        factor, b, y = load_i64(frame, X + 2), load_i64(frame, X + 1), load_i64(frame, Y)
+        status = solve_stack(p, factor, b, y, routines.zero)
+        if status != SINGULAR or p.nan_on_failure == 0:
+            return status  # else one by one, to tell which
+    return solve_one_by_one(frame, loops, routines)
+
+
+@always_inline
+def solve_one_by_one(frame: int, loops: int, routines: Lapack) -> int:
+    """Write the solutions with the factors X[2] and the right sides X[1] to Y, without lanes."""
     p, zero = load_record(load_i64(frame, PARAMS), LuSolveParams), routines.zero
     n, factor, y = p.n, load_i64(frame, X + 2), load_i64(frame, Y)
     bytes_ = n * p.k * size_of(zero)
-    if n <= MAX_SMALL_ROWS and p.matrices >= MIN_LANE_MATRICES and p.transpose == 0:
-        status = solve_stack(p, factor, load_i64(frame, X + 1), y, zero)
-        if status != SINGULAR or p.nan_on_failure == 0:
-            return status  # else one by one, to tell which
     memcpy(y, load_i64(frame, X + 1), p.matrices * bytes_)
     for _ in range(p.matrices):
         if not is_singular(by_columns(factor, n, n, zero), zero):
@@ -221,20 +248,9 @@ def lu_solve_forward(frame: int, loops: int, routines: Lapack) -> int:
     return 0
 
 
-@noinline
-def _add_outer(
-    loops: int, products: Any, left: Matrix, right: Matrix, into: Matrix, store: int, transpose: int
-) -> None:
-    """Add ``left @ right.T`` to a matrix, or its transpose."""
-    if transpose:
-        product(loops, products, right, transposed(left), into, store)
-    else:
-        product(loops, products, left, transposed(right), into, store)
-
-
 @always_inline
 def lu_solve_reverse(frame: int, loops: int, routines: Lapack) -> int:
-    """Add (STORE: write) the cotangents of matrices and right sides: solutions with the transposed matrices."""
+    """Add (STORE: write) the cotangents of matrices and right sides: solutions with the conjugate transposes."""
     p, zero, store = (
         load_record(load_i64(frame, PARAMS), LuSolveParams),
         routines.zero,
@@ -242,7 +258,7 @@ def lu_solve_reverse(frame: int, loops: int, routines: Lapack) -> int:
     )
     n, k, factor, y, y_bar = p.n, p.k, load_i64(frame, X + 2), load_i64(frame, Y), load_i64(frame, Y_BAR)
     a_bar, b_bar, bytes_ = load_i64(frame, X_BAR), load_i64(frame, X_BAR + 1), n * k * size_of(zero)
-    scratch = malloc(bytes_ + 8)
+    scratch, status = malloc(bytes_ + 8), 0
     if scratch == 0:
         return OUT_OF_MEMORY
     x, store_a, of_a = by_rows(scratch, n, k, zero), store & 1, n * n * size_of(zero)
@@ -255,13 +271,17 @@ def lu_solve_reverse(frame: int, loops: int, routines: Lapack) -> int:
             write_failure(a_bar, of_a, zero)
         else:
             memcpy(scratch, y_bar, bytes_)
-            solve(loops, routines, factor, x, 1 - p.transpose)
+            solve_adjoint(loops, routines, factor, x, p.transpose)
             if b_bar != 0:
                 add(x, by_rows(b_bar, n, k, zero), store & 2, zero)
             if a_bar != 0:
                 negate(x, zero)
                 into = by_rows(a_bar, n, n, zero)
-                _add_outer(loops, routines.products, x, by_rows(y, n, k, zero), into, store_a, p.transpose)
+                into = transposed(into) if p.transpose else into
+                other = by_rows(y, n, k, zero)
+                status = product_by_adjoint(loops, routines.products, x, other, into, store_a)
+                if status != 0:
+                    break
         if b_bar != 0:
             b_bar += bytes_
         if a_bar != 0:
@@ -271,7 +291,7 @@ def lu_solve_reverse(frame: int, loops: int, routines: Lapack) -> int:
         y += bytes_
         y_bar += bytes_
     free(scratch)
-    return 0
+    return status
 
 
 @always_inline

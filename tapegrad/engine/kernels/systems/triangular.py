@@ -1,7 +1,7 @@
 """Solutions of triangular systems, and their derivatives.
 
-``T X = B`` has the cotangents ``B_bar = T^-T X_bar`` and ``T_bar = -B_bar X^T``, restricted to the triangle
-(Giles 2008).
+``T X = B`` has the cotangents ``B_bar = T^-H X_bar`` and ``T_bar = -B_bar X^H``, restricted to the triangle; H is the
+conjugate transpose (Giles 2008).
 """
 
 from typing import Any
@@ -15,11 +15,13 @@ from tapegrad.engine.kernels.language.lapack import (
     add,
     at,
     by_rows,
+    complex_libraries,
     is_singular,
     libraries,
     negate,
     put,
     substitute,
+    substitute_adjoint,
 )
 from tapegrad.engine.kernels.language.matmul import Matrix, product, transposed
 from tapegrad.engine.kernels.language.raw_memory import (
@@ -32,10 +34,11 @@ from tapegrad.engine.kernels.language.raw_memory import (
     size_of,
 )
 from tapegrad.engine.kernels.language.status import OUT_OF_MEMORY, SINGULAR
+from tapegrad.engine.kernels.systems.complex_products import product_by_adjoint
 from tapegrad.engine.kernels.systems.stacks import are_zeros, write_failure, write_nan, write_nothing
 from tapegrad.ops.structural.matrices import TriangularParams
 
-LIBRARY = libraries(("solve_triangular",))
+LIBRARY = libraries(("solve_triangular",)) | complex_libraries(("solve_triangular",))
 
 
 @noinline
@@ -44,13 +47,23 @@ def _is_singular(triangle: int, p: Any, zero: Any) -> bool:
 
 
 @noinline
-def _solve(loops: int, routines: Lapack, triangle: int, x: Matrix, p: Any, transpose: int) -> None:
-    """Solve T X = B in place, or T^T X = B."""
+def _solve(loops: int, routines: Lapack, triangle: int, x: Matrix, p: Any) -> None:
+    """Solve in place with a triangle, or its transpose if `p` says so."""
     t = by_rows(triangle, p.n, p.n, routines.zero)
-    if transpose:
+    if p.transpose:
         substitute(loops, routines, transposed(t), x, 1 - p.lower, p.unit)
     else:
         substitute(loops, routines, t, x, p.lower, p.unit)
+
+
+@noinline
+def _solve_adjoint(loops: int, routines: Lapack, triangle: int, x: Matrix, p: Any) -> None:
+    """Solve in place with the conjugate transpose of what `_solve` solves with."""
+    t = by_rows(triangle, p.n, p.n, routines.zero)
+    if p.transpose:
+        substitute_adjoint(loops, routines, transposed(t), x, p.lower, p.unit)
+    else:
+        substitute_adjoint(loops, routines, t, x, 1 - p.lower, p.unit)
 
 
 @noinline
@@ -67,7 +80,7 @@ def add_triangle(source: Matrix, into: Matrix, p: Any, store: int, zero: Any) ->
 
 @noinline
 def _add_outer(left: Matrix, right: Matrix, into: Matrix, p: Any, store: int, zero: Any) -> None:
-    """Add the triangle of the outer product of two columns."""
+    """Add the triangle of ``left @ right^H``, of two columns; if `p` means a transpose, of its conjugate."""
     for i in range(p.n):
         first, end = (0, i + 1 - p.unit) if p.lower else (i + p.unit, p.n)
         if store:
@@ -75,26 +88,31 @@ def _add_outer(left: Matrix, right: Matrix, into: Matrix, p: Any, store: int, ze
                 put(into, i, j, zero, zero)
         factor = at(left, i, 0, zero)
         for j in range(first, end):
-            put(into, i, j, at(into, i, j, zero) + factor * at(right, j, 0, zero), zero)
+            value = factor * np.conj(at(right, j, 0, zero))
+            value = np.conj(value) if p.transpose else value
+            put(into, i, j, at(into, i, j, zero) + value, zero)
 
 
 @noinline
 def _triangle_cotangent(
     loops: int,
     routines: Lapack,
-    left: Matrix,
-    right: Matrix,
+    u: Matrix,
+    y: Matrix,
     into: Matrix,
     scratch: Matrix,
     p: Any,
     store: int,
-) -> None:
-    """Add the triangle of ``left @ right.T``."""
+) -> int:
+    """Add the triangle of ``u @ y^H``, or of its transpose; return a status."""
     if p.k == 1:
+        left, right = (y, u) if p.transpose else (u, y)
         _add_outer(left, right, into, p, store, routines.zero)
-    else:
-        product(loops, routines.products, left, transposed(right), scratch, np.int64(1))
-        add_triangle(scratch, into, p, store, routines.zero)
+        return 0
+    whole = transposed(scratch) if p.transpose else scratch
+    status = product_by_adjoint(loops, routines.products, u, y, whole, np.int64(1))
+    add_triangle(scratch, into, p, store, routines.zero)
+    return status
 
 
 @always_inline
@@ -105,7 +123,7 @@ def solve_triangular_forward(frame: int, loops: int, routines: Lapack) -> int:
     memcpy(y, load_i64(frame, X + 1), p.matrices * bytes_)
     for _ in range(p.matrices):
         if not _is_singular(triangle, p, zero):
-            _solve(loops, routines, triangle, by_rows(y, p.n, p.k, zero), p, p.transpose)
+            _solve(loops, routines, triangle, by_rows(y, p.n, p.k, zero), p)
         elif p.nan_on_failure:
             write_nan(y, bytes_, zero)
         else:
@@ -117,7 +135,7 @@ def solve_triangular_forward(frame: int, loops: int, routines: Lapack) -> int:
 
 @always_inline
 def solve_triangular_reverse(frame: int, loops: int, routines: Lapack) -> int:
-    """Add (STORE: write) the cotangents of triangles and right sides: solutions with the transposed triangles."""
+    """Add (STORE: write) the cotangents of triangles and right sides: solutions with the conjugate transposes."""
     p, zero, store = (
         load_record(load_i64(frame, PARAMS), TriangularParams),
         routines.zero,
@@ -125,7 +143,7 @@ def solve_triangular_reverse(frame: int, loops: int, routines: Lapack) -> int:
     )
     triangle, y, y_bar, n, k = load_i64(frame, X), load_i64(frame, Y), load_i64(frame, Y_BAR), p.n, p.k
     t_bar, b_bar, bytes_ = load_i64(frame, X_BAR), load_i64(frame, X_BAR + 1), n * k * size_of(zero)
-    address = malloc(bytes_ + n * n * size_of(zero) + 8)
+    address, status = malloc(bytes_ + n * n * size_of(zero) + 8), 0
     if address == 0:
         return OUT_OF_MEMORY
     x, scratch, store_t = by_rows(address, n, k, zero), by_rows(address + bytes_, n, n, zero), store & 1
@@ -139,16 +157,15 @@ def solve_triangular_reverse(frame: int, loops: int, routines: Lapack) -> int:
             write_failure(t_bar, of_t, zero)
         else:
             memcpy(address, y_bar, bytes_)
-            _solve(loops, routines, triangle, x, p, 1 - p.transpose)
+            _solve_adjoint(loops, routines, triangle, x, p)
             if b_bar != 0:
                 add(x, by_rows(b_bar, n, k, zero), store & 2, zero)
             if t_bar != 0:
                 negate(x, zero)
                 other, into = by_rows(y, n, k, zero), by_rows(t_bar, n, n, zero)
-                if p.transpose:
-                    _triangle_cotangent(loops, routines, other, x, into, scratch, p, store_t)
-                else:
-                    _triangle_cotangent(loops, routines, x, other, into, scratch, p, store_t)
+                status = _triangle_cotangent(loops, routines, x, other, into, scratch, p, store_t)
+                if status != 0:
+                    break
         if b_bar != 0:
             b_bar += bytes_
         if t_bar != 0:
@@ -158,7 +175,7 @@ def solve_triangular_reverse(frame: int, loops: int, routines: Lapack) -> int:
         y += bytes_
         y_bar += bytes_
     free(address)
-    return 0
+    return status
 
 
 @always_inline
@@ -186,7 +203,7 @@ def solve_triangular_tangent(frame: int, loops: int, routines: Lapack) -> int:
         if p.nan_on_failure and _is_singular(triangle, p, zero):
             write_nan(y_dot, bytes_, zero)
         else:
-            _solve(loops, routines, triangle, into, p, p.transpose)
+            _solve(loops, routines, triangle, into, p)
         triangle += p.stride * n * n * size_of(zero)
         y += bytes_
         y_dot += bytes_

@@ -16,7 +16,7 @@ from tapegrad.frontend.functions.numerics.polynomials import coefficients_of, va
 from tapegrad.frontend.functions.products.linalg import matmul
 from tapegrad.frontend.functions.reductions.reductions import sum as total
 from tapegrad.frontend.functions.shapes.joining import concatenate
-from tapegrad.frontend.recording.record_structural import as_tensor
+from tapegrad.frontend.recording.record_structural import as_numbers, as_tensor
 from tapegrad.frontend.recording.shape import expand_dims
 from tapegrad.frontend.tensor.tensor import Tensor, from_array
 
@@ -87,7 +87,7 @@ def poly(seq_of_zeros: Any) -> Tensor:
     Returns
     -------
     Tensor
-        Coefficients, the highest power first, which is 1.
+        Coefficients, the highest power first, which is 1; complex for complex roots and matrices.
 
     Raises
     ------
@@ -100,7 +100,8 @@ def poly(seq_of_zeros: Any) -> Tensor:
     >>> tg.poly(tg.tensor([1.0, 2.0]))
     Tensor([ 1., -3.,  2.])
     """
-    zeros = as_tensor(seq_of_zeros, "numpy.poly")
+    zeros = as_numbers(seq_of_zeros, "numpy.poly")
+    is_complex = zeros.dtype.kind == "c"
     if zeros.ndim == 2 and zeros.shape[0] == zeros.shape[1] and zeros.shape[0] != 0:
         zeros = eigvals(zeros)
     elif zeros.ndim > 1:
@@ -113,7 +114,9 @@ def poly(seq_of_zeros: Any) -> Tensor:
     result: Tensor = from_array(one, constant=True)
     for k in range(zeros.size):
         result = convolve(result, concatenate([one, -zeros[k : k + 1]]))
-    return real_of(result)  # complex eigenvalues of a real matrix are conjugate pairs
+    return (
+        result if is_complex else real_of(result)
+    )  # complex eigenvalues of a real matrix are conjugate pairs
 
 
 def _weighted(matrix: Tensor, y: Tensor, w: Any) -> tuple[Tensor, Tensor]:
