@@ -221,10 +221,14 @@ class _Cache:
         return None if file is None else read(file, functools.partial(_rebuilt, target_context))
 
     def save_overload(self, sig: Any, cres: Any) -> None:
-        """Keep the function."""
-        held = "holds an address that means nothing to another process, such as that of a function that it hands on"
-        assert not cres.library.has_dynamic_globals, f"{self._name} {held}"
-        keep(self._file(), (cres.library.shared, *cres._reduce()))
+        """Keep the function, unless it holds addresses that mean nothing to another process.
+
+        Numba alone compiles such ones. Else a function that handed another one on at run time would be one.
+        """
+        has_addresses = cres.library.has_dynamic_globals
+        assert not (has_addresses and TRANSLATES), f"{self._name} cannot be kept: it holds an address"
+        if not has_addresses:
+            keep(self._file(), (cres.library.shared, *cres._reduce()))
         log_compilation(self._name, self._begin, COMPILED)
 
 
