@@ -8,7 +8,7 @@ DOCS := docs/_build
 PYTEST_FLAGS ?= -n auto --maxprocesses=2
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all test-rest test-numba test-guarded test-tiny test-op test-versions test-oldest \
+.PHONY: help run test test-all test-rest test-half test-numba test-guarded test-tiny test-op test-versions test-oldest \
 	test-libraries memcheck lint gen docs size perf clean
 # The tests of what reads and writes memory: compiled code on frames, and programs that are replayed and fused.
 # Left out are those of files, processes, messages, and of what Python alone does.
@@ -18,6 +18,8 @@ ON_MEMORY := tests/engine tests/program tests/loops tests/autodiff/test_random_p
 	operating_system pace plain processors progress upkeep) \
 	$(patsubst %,--ignore=tests/program/test_%.py,broken_passes captured_libraries captured_state explanation logs \
 	profile static_arguments tape_pictures watching)
+# The tests of what processes keep and say, which start many of them: left out where each compiles for long.
+ON_PROCESSES := $(patsubst %,--ignore=tests/engine/test_%.py,announcer cache earlier_versions progress upkeep)
 # The tests that have cases of each elementwise op, and those that go through all of them at once.
 ON_AN_OP := tests/ops tests/engine/test_elementwise_kernels.py tests/engine/test_tangent_kernels.py \
 	tests/autodiff/test_second_order.py tests/frontend/test_elementwise_tensors.py tests/program/test_fusion.py
@@ -39,9 +41,13 @@ test-all: test test-rest test-numba test-guarded memcheck test-versions ## all t
 test-rest: $(VENV)/.installed-test ## the cases that `make test` leaves out, and random programs
 	TAPEGRAD_TESTS=rest $(BIN)/python -m pytest $(PYTEST_FLAGS)
 
+# Seeds that are even have one half, the others the other one.
+test-half: $(VENV)/.installed-test ## a half of the cases of `make test-rest`, by the seed
+	TAPEGRAD_TESTS=half $(BIN)/python -m pytest $(PYTEST_FLAGS)
+
 # Both compilers have to give the same bits: kernels are held against the same oracles, of which many are exact.
 test-numba: $(VENV)/.installed-test ## the tests of the engine with Numba compiling what the translator does otherwise
-	TAPEGRAD_TRANSLATE=0 $(BIN)/python -m pytest $(PYTEST_FLAGS) tests/engine tests/test_tiny.py
+	TAPEGRAD_TRANSLATE=0 $(BIN)/python -m pytest $(PYTEST_FLAGS) tests/engine tests/test_tiny.py $(ON_PROCESSES)
 
 test-guarded: $(VENV)/.installed-test ## the tests on memory with each block between guard pages
 	TAPEGRAD_GUARD_PAGES=1 $(BIN)/python -m pytest $(PYTEST_FLAGS) $(ON_MEMORY)

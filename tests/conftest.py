@@ -29,7 +29,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_report_header() -> str:
     """Say which selection runs, and how to repeat it."""
-    chosen = f"{daily.SELECTION} cases (TAPEGRAD_TESTS: daily, rest or all)"
+    chosen = f"{daily.SELECTION} cases (TAPEGRAD_TESTS: daily, rest, half or all)"
     return f"{chosen}, {daily.SEED}={os.environ[daily.SEED]}"
 
 
