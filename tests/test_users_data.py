@@ -168,7 +168,8 @@ CONSTANT = {
 TAKING_COMPLEX = {
     *STAY, "tensor", "sin", "sum", "add", "multiply", "matmul", "where", "concatenate", "solve", "cho_solve", "gammaln",
     "checkpoint", "jit", "jit further", "vjp", "jvp", "vmap", "vmap further", "compile", "check_grads",
-    "least_squares x0", "least_squares args", "native result", "objective.ravel", "curve_fit t",
+    "least_squares x0", "least_squares args", "native result", "objective.ravel", "curve_fit t", "custom_op",
+    "custom_op result",
 }  # fmt: skip
 OWN_WORDS = {"checkpoint", "check_grads", "custom_op result"}  # the function says it, or none is a float
 REFUSED: dict[str, tuple[Any, str]] = {

@@ -152,11 +152,3 @@ def test_gradients_of_views_are_views():
 def test_anomalies_are_found_in_either_part():
     with tg.detect_anomaly(), pytest.raises(tg.AnomalyError, match="divide gave"):
         1 / tg.tensor([0j])
-
-
-def test_a_custom_op_refuses_complex_numbers():
-    op = tg.custom_op("twice", lambda x: 2 * x, vjp=lambda g, y, x: (2 * g,))
-    with pytest.raises(TypeError, match=r"z.view\(float\)"):
-        op(tg.tensor(Z))
-    with pytest.raises(TypeError, match=r"z.view\(float\)"):
-        op(Z)

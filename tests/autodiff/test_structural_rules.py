@@ -11,7 +11,6 @@ import scipy.sparse
 
 import tapegrad as tg
 from helpers.daily import daily
-from tapegrad.errors import DensePatternError
 from tapegrad.frontend.functions.products.sparse import csr_outer
 from tapegrad.frontend.functions.reductions.scans import linear_recurrence
 from tapegrad.frontend.functions.sparse_systems import instructions
@@ -422,7 +421,6 @@ def parameters(cases):
 FIRST = {cases[0][0] for cases in (*CASES.values(), *OTHERS.values())}
 every_case = pytest.mark.parametrize(("name", "function", "shapes"), parameters({**CASES, **OTHERS}))
 third = daily(every=3, always=lambda function: function in FIRST)  # and the first case of each op
-COMPLEX = frozenset(("cast_c128", "cast_c64"))  # patterns through complex numbers are refused
 SINGLE = frozenset(("cast_f64", "cast_f32", "cast_c64"))  # results have seven digits
 
 
@@ -510,10 +508,6 @@ def test_sparse_jacobian_is_the_dense_one(name, function, shapes):
     """The pattern has all entries that are other than zero, and these are what the dense sweep finds."""
     rng, places = np.random.default_rng(7), tuple(range(len(shapes)))
     sparse, dense = (tg.jacobian(function, places, sparse=kind) for kind in (True, False))
-    if name in COMPLEX:
-        with pytest.raises(DensePatternError, match="complex numbers"):
-            sparse(*[np.asarray(rng.uniform(0.5, 2, shape)) for shape in shapes])
-        return
     ever = [0] * len(shapes)
     for _ in range(3 if name in EXACT else 1):
         xs = [np.asarray(rng.uniform(0.5, 2, shape)) for shape in shapes]

@@ -52,7 +52,11 @@ def left_out(items: list[pytest.Item]) -> list[pytest.Item]:
     if SELECTION == "all":
         return []
     others = [item for item in items if item not in rest and not _is_drawn(item)]
-    return others if SELECTION == "rest" else [*others, *filter(_is_in_other_half, set(items).difference(others))]
+    return (
+        others
+        if SELECTION == "rest"
+        else [*others, *filter(_is_in_other_half, set(items).difference(others))]
+    )
 
 
 def _is_in_other_half(item: pytest.Item) -> bool:
