@@ -52,11 +52,9 @@ def left_out(items: list[pytest.Item]) -> list[pytest.Item]:
     if SELECTION == "all":
         return []
     others = [item for item in items if item not in rest and not _is_drawn(item)]
-    return (
-        others
-        if SELECTION == "rest"
-        else [*others, *filter(_is_in_other_half, set(items).difference(others))]
-    )
+    if SELECTION == "half":
+        others += filter(_is_in_other_half, set(items).difference(others))
+    return others
 
 
 def _is_in_other_half(item: pytest.Item) -> bool:
