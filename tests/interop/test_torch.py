@@ -155,12 +155,22 @@ def test_backward_twice_needs_the_graph() -> None:
         (lambda: torch.ones(2, dtype=torch.bfloat16), "bfloat16"),
         (lambda: torch.ones(2, 2).to_sparse(), "sparse_coo"),
         (lambda: torch.ones(2, device="meta"), "on meta"),
-        (lambda: torch.ones(2, dtype=torch.complex128), "complex"),
     ],
 )
 def test_tensors_that_are_no_arrays_are_refused(bad: Callable[[], Any], words: str) -> None:
     with pytest.raises(TypeError, match=words):
         interop.torch(waves)(bad())
+
+
+@pytest.mark.parametrize("dtype", [torch.complex128, torch.complex64])
+def test_complex_tensors_have_the_gradients_of_pytorch(dtype: torch.dtype) -> None:
+    z, w = (torch.tensor([0.3 + 0.2j, -1.0 + 0.7j], dtype=dtype, requires_grad=True) for _ in range(2))
+    own = interop.torch(lambda z: tg.exp(1j * z) * tg.conj(z))(z)
+    expected = torch.exp(1j * w) * torch.conj(w)
+    torch.testing.assert_close(own, expected)
+    (own.abs() ** 2 + own.real).sum().backward()
+    (expected.abs() ** 2 + expected.real).sum().backward()
+    torch.testing.assert_close(z.grad, w.grad)
 
 
 def test_an_optimiser_of_pytorch_fits() -> None:
