@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from tapegrad.frontend.conversions.complex_views import complex_dtype, part_dtype
+from tapegrad.frontend.conversions.complex_views import complex_dtype, conjugate, part_dtype
 from tapegrad.frontend.functions.numerics.convolution import correlate_arrays
 from tapegrad.frontend.recording.record_structural import as_numbers
 from tapegrad.frontend.tensor.tensor import Tensor
@@ -142,7 +142,7 @@ def _along_axis(name: str, arguments: tuple[Any, ...], flipped: bool) -> Tensor:
     w = as_numbers(weights, f"tapegrad.ndimage.{name}")
     if w.ndim != 1 or w.size < 1:
         raise RuntimeError(f"no filter weights given: {name} needs one line of them, not shape {w.shape}")
-    w = w if flipped else conjugated(w)
+    w = w if flipped else conjugate(w)
     return along_axis(x, w, axis, mode, cval, origin, flipped).astype(_promoted(dtype, w), copy=False)
 
 
@@ -174,14 +174,9 @@ def _over_axes(name: str, arguments: tuple[Any, ...], flipped: bool) -> Tensor:
         origins[chosen[number]] = shift
     for extent, axis in zip(w.shape, sorted(chosen), strict=True):
         shape[axis] = extent
-    w = w.reshape(shape) if flipped else conjugated(w).reshape(shape)
+    w = w.reshape(shape) if flipped else conjugate(w).reshape(shape)
     found = _over_windows(x, w, origins, [mode] * x.ndim, cval, flipped)
     return found.astype(_promoted(dtype, w), copy=False)
-
-
-def conjugated(weights: Tensor) -> Tensor:
-    """Return the conjugate of complex weights; real ones as they are."""
-    return weights.conj() if weights.dtype.kind == "c" else weights
 
 
 def _promoted(dtype: Any, weights: Tensor) -> Any:

@@ -36,11 +36,6 @@ def check_mode(mode: Any) -> str:
     return str(mode)
 
 
-def conjugated(x: Tensor) -> Tensor:
-    """Return the conjugate of complex numbers; real ones as they are."""
-    return x.conj() if is_complex(x) else x
-
-
 def swapped_for_valid(
     x: Tensor, v: Tensor, mode: str, axes: Sequence[int] | None = None
 ) -> tuple[Tensor, Tensor, bool]:

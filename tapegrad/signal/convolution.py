@@ -4,9 +4,10 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.frontend.conversions.complex_views import conjugate
 from tapegrad.frontend.tensor.tensor import Tensor
 from tapegrad.frontend.words.derived_docs import like
-from tapegrad.signal.arguments import check_mode, conjugated, of_integers, operands, swapped_for_valid
+from tapegrad.signal.arguments import check_mode, of_integers, operands, swapped_for_valid
 from tapegrad.signal.direct import convolved_directly, products_directly
 from tapegrad.signal.spectral import convolved_by_transforms, transforms_of
 
@@ -79,7 +80,7 @@ def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> T
     x, v = _arrays("correlate", in1, in2, mode, method)
     if x.dtype.kind in "biu":
         return of_integers(scipy.signal.correlate, x, v, mode, method)
-    return _convolved(x, conjugated(v[(slice(None, None, -1),) * v.ndim]), mode, method)
+    return _convolved(x, conjugate(v[(slice(None, None, -1),) * v.ndim]), mode, method)
 
 
 def _arrays(name: str, in1: Any, in2: Any, mode: str, method: str) -> tuple[Tensor, Tensor]:

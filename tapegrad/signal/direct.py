@@ -5,11 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.frontend.conversions.complex_views import conjugate
 from tapegrad.frontend.functions.numerics.convolution import correlate_arrays
 from tapegrad.frontend.functions.numerics.padding import pad
 from tapegrad.frontend.tensor.tensor import Tensor, is_tensor
 from tapegrad.frontend.words.derived_docs import like
-from tapegrad.signal.arguments import check_mode, conjugated, of_integers, operands, swapped_for_valid
+from tapegrad.signal.arguments import check_mode, of_integers, operands, swapped_for_valid
 
 _BOUNDARIES = {"fill": "constant", "pad": "constant", "wrap": "wrap", "circular": "wrap", "symm": "symmetric"}
 _BOUNDARIES["symmetric"] = "symmetric"
@@ -76,7 +77,7 @@ def correlate2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", 
     if x.dtype.kind in "biu":
         return of_integers(scipy.signal.correlate2d, x, v, mode, boundary, fillvalue)
     x, v, is_swapped = swapped_for_valid(x, v, taken)
-    found = _over_boundary(x, conjugated(v), taken, boundary, fillvalue, is_flipped=False)
+    found = _over_boundary(x, conjugate(v), taken, boundary, fillvalue, is_flipped=False)
     return found[::-1, ::-1] if is_swapped else found
 
 

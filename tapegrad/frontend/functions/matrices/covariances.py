@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.frontend.conversions.complex_views import made_complex, pairs_of
+from tapegrad.frontend.conversions.complex_views import adjoint, made_complex, pairs_of
 from tapegrad.frontend.functions.products.linalg import matmul
 from tapegrad.frontend.functions.reductions.lines import numbers
 from tapegrad.frontend.functions.reductions.statistics import average
@@ -81,8 +81,7 @@ def cov(
     divisor = _divisor(weights, aweights, lost, x.shape[1])
     centred = x - average(x, axis=1, weights=weights, keepdims=True)
     weighted = centred if weights is None else centred * weights
-    other = transpose(weighted.conj() if x.dtype.kind == "c" else weighted)
-    return squeeze(matmul(centred, other) / divisor)
+    return squeeze(matmul(centred, adjoint(weighted)) / divisor)
 
 
 def _variables(m: Any, y: Any, rowvar: bool, dtype: Any) -> Tensor:
