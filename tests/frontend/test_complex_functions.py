@@ -94,7 +94,7 @@ ORDERED: list[Callable[..., Any]] = [
     lambda xp, z: z.real < [1j, 2.0], lambda xp, z: xp.sort(z), lambda xp, z: z.argsort(), lambda xp, z: xp.argmax(z),
     lambda xp, z: z.max(), lambda xp, z: xp.maximum(z, 1.0), lambda xp, z: xp.clip(z, 0.0, 1.0),
     lambda xp, z: xp.median(z), lambda xp, z: xp.percentile(z, 50), lambda xp, z: xp.floor(z),
-    lambda xp, z: xp.histogram(z), lambda xp, z: xp.unique(z), lambda xp, z: xp.heaviside(z, 0.0),
+    lambda xp, z: xp.histogram(z), lambda xp, z: xp.heaviside(z, 0.0),
     lambda xp, z: xp.searchsorted(z.real, z), lambda xp, z: xp.lexsort((z,)), lambda xp, z: z % 2.0,
     lambda xp, z: xp.digitize(z, [1.0]), lambda xp, z: xp.nanargmin(z), lambda xp, z: xp.arctan2(z, 1.0),
 ]  # fmt: skip

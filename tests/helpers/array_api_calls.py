@@ -258,6 +258,7 @@ CALLS: dict[str, list[Call]] = {
     "vecdot": [
         lambda xp, o: xp.vecdot(o.a, o.b),
         lambda xp, o: xp.vecdot(o.a, o.v),
+        lambda xp, o: xp.vecdot(o.v, o.a),
         lambda xp, o: xp.vecdot(o.a, o.b, axis=-2),
     ],
 }  # fmt: skip

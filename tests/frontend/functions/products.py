@@ -92,6 +92,7 @@ CASES = [
     of_two("matmul", (2, 3), (3, 2), dtype=np.float64, casting="same_kind", order="F"),
     of_two("vecdot", (3,), (3,)),
     of_two("vecdot", (2, 3), (3,)),
+    of_two("vecdot", (3,), (4, 2, 3)),
     of_two("vecdot", (2, 1, 3), (4, 3)),
     of_two("vecdot", (3, 2), (3, 1), axis=0),
     of_two("vecdot", (3, 2), (2, 3), axes=[0, 1, 0], keepdims=True),

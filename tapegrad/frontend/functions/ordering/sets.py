@@ -1,6 +1,7 @@
 """Sets of elements; of equal elements, the first keeps the gradient.
 
-NumPy finds the elements to keep; they are taken by number.
+Complex numbers are ordered by their real parts, equal ones by their imaginary parts, as in NumPy, which finds the
+elements to keep; they are taken by number.
 """
 
 from collections.abc import Callable
@@ -12,7 +13,7 @@ from tapegrad.frontend.conversions.guarded_results import call_guarded
 from tapegrad.frontend.functions.ordering.selection import take
 from tapegrad.frontend.functions.shapes.joining import concatenate
 from tapegrad.frontend.indexing.indexing import pick
-from tapegrad.frontend.recording.record_structural import as_tensor
+from tapegrad.frontend.recording.record_structural import as_numbers
 from tapegrad.frontend.recording.shape import ravel
 from tapegrad.frontend.tensor.tensor import Tensor
 from tapegrad.frontend.words.derived_docs import like
@@ -20,7 +21,7 @@ from tapegrad.frontend.words.derived_docs import like
 
 def _select(function: Callable[..., np.ndarray], name: str, *arrays: Any) -> Tensor:
     """Return the elements of several arrays selected by a function of the flat arrays, which returns numbers."""
-    lines = [ravel(as_tensor(each, name)) for each in arrays]
+    lines = [ravel(as_numbers(each, name)) for each in arrays]
     numbers = call_guarded(function, *lines)
     together = lines[0] if len(lines) == 1 else concatenate(lines)
     return pick(together, numbers, numbers.shape)
@@ -80,7 +81,7 @@ def unique(
     >>> x.grad
     array([1., 1., 0.])
     """
-    x = as_tensor(ar, "numpy.unique")
+    x = as_numbers(ar, "numpy.unique")
 
     def indices(array: np.ndarray) -> Any:
         return np.unique(array, True, True, True, axis, equal_nan=equal_nan)[1:]
@@ -137,7 +138,7 @@ def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices:
     >>> tg.intersect1d(tg.tensor([3.0, 1.0]), [2.0, 3.0])
     Tensor([3.])
     """
-    x, y = (ravel(as_tensor(each, "numpy.intersect1d")) for each in (ar1, ar2))
+    x, y = (ravel(as_numbers(each, "numpy.intersect1d")) for each in (ar1, ar2))
 
     def indices(a: np.ndarray, b: np.ndarray) -> Any:
         return np.intersect1d(a, b, assume_unique, True)[1:]
@@ -169,7 +170,7 @@ def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Tensor:
     >>> tg.setdiff1d(tg.tensor([3.0, 1.0]), [2.0, 3.0])
     Tensor([1.])
     """
-    x, y = (ravel(as_tensor(each, "numpy.setdiff1d")) for each in (ar1, ar2))
+    x, y = (ravel(as_numbers(each, "numpy.setdiff1d")) for each in (ar1, ar2))
 
     def numbers(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         own = np.arange(a.size) if assume_unique else _firsts(a)

@@ -171,8 +171,10 @@ def _vecdot(x1: Any, x2: Any) -> Tensor:
     """
     x, y = _vector_operands(x1, x2, "numpy.vecdot", (1, 1))
     x = conjugate(x)
-    if x.ndim == 1 or y.ndim == 1:
+    if y.ndim == 1:
         return linalg.matmul(x, y)
+    if x.ndim == 1:
+        return linalg.matmul(y, x)
     return _without(linalg.matmul(expand_dims(x, -2), expand_dims(y, -1)), (-2, -1))
 
 

@@ -28,6 +28,7 @@ from tapegrad.frontend.words.function_names import full_name
 from tapegrad.frontend.words.numpy_docs import LOOKS, STRUCTURE, TESTS, describe
 from tapegrad.ops import CODES
 
+_ABSENT: Any = np._NoValue
 _equal, _less, _less_equal = (ELEMENTWISE[name] for name in ("equal", "less", "less_equal"))
 _isnan, _isfinite, _absolute = (ELEMENTWISE[name] for name in ("isnan", "isfinite", "absolute"))
 
@@ -131,16 +132,15 @@ def _in_order(mask: Any) -> Any:
     return mask if mask.data_or_traced().flags.c_contiguous else _equal(select(mask, 1.0, 0.0), 1.0)
 
 
-def where(condition: Any, /, *choices: Any) -> Any:
-    """Select elements of `x` where `condition` holds, and of `y` elsewhere: ``where(condition, x, y)``.
+def where(condition: Any, x: Any = _ABSENT, y: Any = _ABSENT, /) -> Any:
+    """Select elements of `x` where `condition` holds, and of `y` elsewhere.
 
     Parameters
     ----------
     condition : Tensor or array_like
         Taken as true where it is not 0.
-    *choices : Tensor or array_like
-        `x` and `y`; they broadcast with `condition`. Without them the indices where it holds are returned, as by
-        `nonzero`.
+    x, y : Tensor or array_like, optional
+        They broadcast with `condition`. Without them the indices where it holds are returned, as by `nonzero`.
 
     Returns
     -------
@@ -164,11 +164,11 @@ def where(condition: Any, /, *choices: Any) -> Any:
     >>> x.grad
     array([0.  , 0.25])
     """
-    if not choices:
+    if x is _ABSENT:
         return FUNCTIONS["nonzero"](condition)
-    if len(choices) == 1:
+    if y is _ABSENT:
         raise ValueError("where: give both x and y, or neither for the positions where `condition` holds")
-    return select(condition, *choices)
+    return select(condition, x, y)
 
 
 def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
