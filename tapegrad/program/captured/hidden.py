@@ -38,6 +38,8 @@ class Unset:
 def has_changing_references(value: Any) -> bool:
     """Return whether an object may come to refer to other objects, and no attribute shows them."""
     cls = type(value)
+    if cls is functools.partial:  # its attributes show all, and comparing them takes a tenth of the time
+        return False
     return issubclass(cls, BaseException | MappingView) or package_of(cls) in _CHANGING
 
 
