@@ -12,6 +12,7 @@ from scipy.linalg import cholesky_banded, solveh_banded
 
 from perf.figures.base import Figure, Outcome, Settings, Target
 from perf.peers import Unavailable, load, tapegrad
+from perf.processes import run
 from perf.timer import Contender, race
 from perf.workloads import Answer
 
@@ -86,6 +87,21 @@ def _chain(settings: Settings) -> Outcome:
     return Outcome([Target("times the joint density", ratio, 6.0, "x")], timings)
 
 
+def _long_chain(settings: Settings) -> Outcome:
+    """Time an evaluation over a long chain from the mode, in a process of its own, and take its memory."""
+    if "tapegrad" in settings.without:
+        raise Unavailable("tapegrad is left out")
+    length = settings.fewer(1_000_000, 100_000)
+    found, _ = run("long_laplace", length)
+    what = f"{length:,} effects"
+    targets = [
+        Target(f"{what}: an evaluation with its gradient", found["seconds"], 0.3, "s"),
+        Target(f"{what}: largest resident memory of the process", found["bytes"] / 1e9, 2.0, "GB"),
+        Target(f"{what}: relative error of value and gradient", found["error"], TOLERANCE, ""),
+    ]
+    return Outcome(targets, notes=[f"first call {found['first']:.1f} s"])
+
+
 class Slopes:
     """Measurements in groups, with an intercept and a slope for each."""
 
@@ -138,5 +154,8 @@ def _slopes(settings: Settings) -> Outcome:
 
 RANDOM_EFFECTS = (
     Figure("laplace-chain", f"Marginal likelihood over a chain of {LENGTH:,} effects", _chain),
+    Figure(
+        "laplace-long", "Marginal likelihood over a chain of 1,000,000 effects, and its memory", _long_chain
+    ),
     Figure("laplace-fit", "Random intercepts and slopes by maximum likelihood", _slopes),
 )

@@ -103,6 +103,10 @@ class Accumulator:
             found.append((geometry.view, value))
         return found
 
+    def forget(self, buffer: int) -> None:
+        """Let the values of a buffer go: the sweep reads them no more."""
+        self._values.pop(buffer, None)
+
     def replace(self, geometry: Geometry, value: Tensor) -> None:
         """Replace the sum for a view."""
         flat = geometry.flat

@@ -41,7 +41,8 @@ def reverse(tape: Tape, seeds: list[tuple[int, Tensor | float]], inputs: list[in
         for root, seed in seeds:
             cotangents.add(root, seed)
         active = active_buffers(cotangents, instructions, inputs)
-        walk_back(tape, instructions, cotangents, active, True, [root for root, _ in seeds])
+        kept = {cotangents.geometry(slot).buffer for slot in inputs} if tape.recording else None
+        walk_back(tape, instructions, cotangents, active, True, [root for root, _ in seeds], kept)
         return [_collected(cotangents, slot) for slot in inputs]
 
 
@@ -65,20 +66,33 @@ def walk_back(
     active: set[int] | None,
     as_tensors: bool,
     roots: list[int],
+    kept: set[int] | None = None,
 ) -> None:
     """Propagate the cotangents of `roots` through the listed instructions, from the last to the first.
 
-    Only the buffers `active` get cotangents (`None`: all that are differentiable). Hooks get Tensors if `as_tensors`.
+    Only the buffers `active` get cotangents (`None`: all that are differentiable). Those of the buffers `kept` are
+    there in the end (`None`: all). Hooks get Tensors if `as_tensors`.
     """
     complete: set[int] | None = set() if tape is EAGER and any_hooks() else None
-    for instruction in reversed(instructions):
+    used_up = {} if kept is None else _used_up(instructions, cotangents, kept)
+    for k, instruction in reversed(list(enumerate(instructions))):
         if complete is not None:
             _complete(instruction.result, cotangents, complete, as_tensors)
         _step_back(tape, instruction, cotangents, active)
+        if k in used_up:
+            cotangents.forget(used_up[k])
     if complete is not None:  # leaves
         operands = itertools.chain.from_iterable(instruction.operands for instruction in instructions)
         for slot in (*roots, *(slot for slot in operands if is_active(cotangents.geometry(slot), active))):
             _complete(slot, cotangents, complete, as_tensors)
+
+
+def _used_up(instructions: list[GraphInstruction], cotangents: Accumulator, kept: set[int]) -> dict[int, int]:
+    """Return for instructions the buffer whose cotangent no instruction before them reads, without some."""
+    first: dict[int, int] = {}
+    for k, instruction in enumerate(instructions):
+        first.setdefault(cotangents.geometry(instruction.result).buffer, k)
+    return {k: buffer for buffer, k in first.items() if buffer not in kept}
 
 
 def _complete(slot: int, cotangents: Accumulator, complete: set[int], as_tensors: bool) -> None:

@@ -24,7 +24,7 @@ from tapegrad.engine.tape.tape import Tape
 from tapegrad.frontend.functions.shapes.joining import concatenate
 from tapegrad.frontend.indexing.indexing import gather
 from tapegrad.frontend.recording.shape import in_c_order, reshape
-from tapegrad.frontend.tensor.tensor import Tensor, from_array, is_tensor
+from tapegrad.frontend.tensor.tensor import Tensor, fixed_constant, from_array, is_tensor
 
 Pull = Callable[[list[tuple[Tensor, np.ndarray]]], list[Tensor]]
 Symmetric = bool | Literal["lower"]
@@ -138,7 +138,8 @@ class CompressedDerivative:
         of_sets = masks(detection.pool, plan.columns)
         directions = [self._direction(plan.columns == c) for c in range(plan.forward)]
         reached = detection.colours_read(of_sets)
-        for c, along in enumerate(sweep(detection, self._inputs, directions, reached, not varying)):
+        results = [y._slot_on(self._tape) for y, _ in self._reached()]
+        for c, along in enumerate(sweep(detection, self._inputs, directions, reached, results, not varying)):
             if fixed is not None:
                 self._read_constants(along.constant, c, plan, fixed)
             if varying:
@@ -163,7 +164,7 @@ class CompressedDerivative:
         """Return the tangents of the leaves along the sum of some columns."""
         parts = np.split(chosen, self._columns[1:-1])
         return [
-            from_array(part.astype(leaf.dtype).reshape(leaf.shape), constant=True) if part.any() else None
+            fixed_constant(np.array(part.reshape(leaf.shape), leaf.dtype)) if part.any() else None
             for part, leaf in zip(parts, self._leaves, strict=True)
         ]
 
@@ -264,8 +265,7 @@ class CompressedDerivative:
         total: Any = None
         for k in range(most):
             chosen = order[np.where(k < numbers, starts + k, len(order) - 1)]
-            chosen.flags.writeable = False  # so that it is checked once, and not at each replay
-            term = gather(whole, from_array(chosen, constant=True), (count,), 1)
+            term = gather(whole, fixed_constant(chosen), (count,), 1)  # checked once, and not at each replay
             total = term if total is None else total + term
         return total  # type: ignore[no-any-return]
 

@@ -6,11 +6,12 @@ from typing import NamedTuple
 import numpy as np
 
 from tapegrad.autodiff.accumulator import Accumulator
+from tapegrad.autodiff.graph_view import Geometry
 from tapegrad.autodiff.rules.step import SweepStep
 from tapegrad.autodiff.sparsity.detection import Detection
 from tapegrad.autodiff.tensor_sweeps import push
 from tapegrad.frontend.recording.rules import Value
-from tapegrad.frontend.tensor.tensor import Tensor, from_array, is_tensor
+from tapegrad.frontend.tensor.tensor import Tensor, fixed_constant, is_tensor
 
 
 class Along(NamedTuple):
@@ -33,9 +34,10 @@ def sweep(
     inputs: Sequence[int],
     directions: Sequence[Sequence[Tensor | None]],
     reached: Sequence[Sequence[Sequence[int]]],
+    results: Sequence[int],
     constants_alone: bool = False,
 ) -> list[Along]:
-    """Compute the tangents of all instructions of a detection, on the current tape of the thread.
+    """Compute the tangents of results of a detection, on the current tape of the thread.
 
     Parameters
     ----------
@@ -46,6 +48,8 @@ def sweep(
     reached
         For the constant and the varying part, each instruction and operand: the directions along which the operand's
         tangent is not zero, a bit for each.
+    results
+        Slots of the results.
     constants_alone
         Whether only the constant part is wanted.
     """
@@ -55,6 +59,7 @@ def sweep(
         for slot, x_dot in zip(inputs, x_dots, strict=True):
             if x_dot is not None:
                 along.constant.add(slot, x_dot)
+    used_up = _used_up(detection, {Geometry.of(tape, slot).buffer for slot in results})
     for k, step in enumerate(detection.steps):
         is_constant = detection.is_constant[k]
         if constants_alone and not is_constant:
@@ -67,6 +72,19 @@ def sweep(
             else:
                 fixed = [None if x_dot is None else _fixed(x_dot) for x_dot in dots[0]]
                 _push(step, [_sum(*pair) for pair in zip(fixed, dots[1], strict=True)], along.varying)
+        for part in (each for along in found for each in along):
+            for buffer in used_up.get(k, ()):
+                part.forget(buffer)
+    return found
+
+
+def _used_up(detection: Detection, kept: set[int]) -> dict[int, list[int]]:
+    """Return by instruction the buffers that it reads for the last time, without some."""
+    last = {step.geometry(slot).buffer: k for k, step in enumerate(detection.steps) for slot in step.operands}
+    found: dict[int, list[int]] = {}
+    for buffer, k in last.items():
+        if buffer not in kept:
+            found.setdefault(k, []).append(buffer)
     return found
 
 
@@ -77,7 +95,7 @@ def _fixed(x_dot: Value) -> Value:
     array: np.ndarray = x_dot.data_or_traced()
     if array.size and array.dtype.kind != "c" and (array == array.flat[0]).all():
         return float(array.flat[0])
-    return from_array(np.array(array, order="C"), constant=True)
+    return fixed_constant(np.array(array, order="C"))
 
 
 def _dots(step: SweepStep, tangents: Accumulator, bits: Sequence[int], direction: int) -> list[Value | None]:

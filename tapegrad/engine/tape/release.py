@@ -21,6 +21,7 @@ from tapegrad.engine.tape.fields.layout import (
     FREE_SLOT,
     FREED,
     INSTRUCTIONS,
+    KEEPS_RESULTS,
     NONE,
     ORPHAN,
     READS_Y,
@@ -60,17 +61,23 @@ def free_cotangent(header, buffer):
 @inline_njit
 def free_unused_primal(header, buffer):
     """Free the primal's memory if no Tensor shows it and no reverse rule reads it."""
-    flags = col.flags(header, buffer)
-    shown = col.tensor_refs(header, buffer) > 0 and flags & SUPERSEDED == 0
+    flags, recorded = col.flags(header, buffer), load_i64(header, ALL_LIVE)
+    shown = col.tensor_refs(header, buffer) > 0 and (recorded != 0 or flags & SUPERSEDED == 0)
     if shown or col.saved_for_backward(header, buffer) > 0 or flags & EXTERNAL:
         return
-    if load_i64(header, ALL_LIVE):  # a recording is replayed, and reads its constants again
+    if recorded != 0 and (recorded == KEEPS_RESULTS or not _is_computed_anew(header, buffer)):
         return
     if col.history(header, buffer) != 0:
         _leave_or_end_history(header, buffer)
     if col.primal(header, buffer) != 0:
         release_block(col.primal(header, buffer))
         col.set_primal(header, buffer, 0)
+
+
+@inline_njit
+def _is_computed_anew(header, buffer):
+    """Return whether replays compute what a buffer holds; they read constants again, and what writes began with."""
+    return col.producer(header, buffer) >= 0 and col.history(header, buffer) == 0
 
 
 @inline_njit

@@ -32,6 +32,7 @@ from tapegrad.frontend.recording.running import run
 from tapegrad.frontend.tensor import native_slots
 from tapegrad.frontend.tensor.anomaly import watch
 from tapegrad.frontend.tensor.array_checks import (
+    can_change,
     check_dtype,
     complex_seen,
     plain,
@@ -463,7 +464,7 @@ def as_float(value: Any, dtype: np.dtype[Any], tape: Tape, read_later: bool) -> 
     copied = small_copy(array)
     if copied is not None:
         return copied
-    return from_array(array.copy() if read_later and array is value and _can_change(array) else array, True)
+    return from_array(array.copy() if read_later and array is value and can_change(array) else array, True)
 
 
 def small_copy(array: np.ndarray) -> Tensor | None:
@@ -495,11 +496,6 @@ def _converted(array: np.ndarray, dtype: np.dtype[Any], tape: Tape) -> Tensor:
         return cast(from_array(array, constant=True), dtype, tape)
     watch_now(array)
     return from_array(array.astype(dtype), constant=True)
-
-
-def _can_change(array: np.ndarray) -> bool:
-    """Return whether an array's memory can be written to, directly or through its base."""
-    return array.flags.writeable or not array.flags.owndata
 
 
 def as_boolean(value: Any, tape: Tape) -> Tensor:

@@ -237,3 +237,8 @@ def is_same_memory(array: np.ndarray, other: np.ndarray) -> bool:
     """Return whether two arrays have the same elements at the same addresses."""
     layouts = [(a.ctypes.data, a.shape, a.strides, a.dtype) for a in (array, other)]
     return layouts[0] == layouts[1]
+
+
+def can_change(array: np.ndarray) -> bool:
+    """Return whether an array's memory can be written to, directly or through its base."""
+    return array.flags.writeable or not array.flags.owndata

@@ -440,6 +440,12 @@ def from_array(array: np.ndarray | np.generic, constant: bool) -> Tensor:
     return tensor
 
 
+def fixed_constant(array: np.ndarray) -> Tensor:
+    """Make a constant on an array that nobody else has; it is read-only from now on, and a recording keeps no copy."""
+    array.flags.writeable = False
+    return from_array(array, constant=True)
+
+
 def slot_to_view(tensor: Tensor) -> int:
     """Return the slot of a Tensor that the engine can make views of: on the eager tape, or on its recording's tape."""
     tape = tensor._tape

@@ -74,7 +74,7 @@ CONTROL: tuple[Structural, ...] = (
         "determined",
         "opaque",
         "control.checked_copy.determined_{direction}_{dtype}",
-        ((), None),
+        (("x1",), None),
         DeterminedParams,
         fixed_dtypes={1: "b8"},
         writes=(0,),

@@ -24,13 +24,22 @@ from tapegrad.engine.sweep.derivatives import bind_recording
 from tapegrad.engine.sweep.eager import eager
 from tapegrad.engine.tape import release, slots
 from tapegrad.engine.tape.fields.columns import COLUMNS
-from tapegrad.engine.tape.fields.layout import B8, DIFFERENTIABLE, E_KERNEL, NONE, TRACED
+from tapegrad.engine.tape.fields.layout import (
+    ALL_LIVE,
+    B8,
+    DIFFERENTIABLE,
+    E_KERNEL,
+    KEEPS_RESULTS,
+    NONE,
+    TRACED,
+)
 from tapegrad.engine.tape.memory import D_BUFFER, D_PRODUCER
 from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS, DTYPE_CODES, fields_at
 from tapegrad.errors import OuterTensorError, UnsupportedError
 from tapegrad.frontend.conversions.complex_views import complex_of, is_complex
 from tapegrad.frontend.functions.shapes.flat_structures import pairs_in
 from tapegrad.frontend.recording.shape import contiguous
+from tapegrad.frontend.tensor.array_checks import can_change
 from tapegrad.frontend.tensor.arrays import borrowed
 from tapegrad.frontend.tensor.description import SlotDescription
 from tapegrad.frontend.tensor.memory_order import copy_with_strides
@@ -268,7 +277,7 @@ class RecordedTape(Recorder):
             raise ValueError(f"an array of shape {array.shape} has too many dimensions")
         slot, buffer = entered & 0xFFFFFFFF, entered >> 32
         self.owners[buffer] = array
-        if array.size:
+        if array.size and can_change(array):
             self._entered.append((buffer, array, copy_with_strides(array)))
         return int(slot)
 
@@ -492,6 +501,15 @@ class RecordedTape(Recorder):
             eager.record_out(*arguments)
 
     @contextmanager
+    def keeping_results(self) -> Iterator[None]:
+        """Keep in a context what instructions compute, for slots that no Tensor holds to be read again."""
+        before, self._fields[ALL_LIVE] = int(self._fields[ALL_LIVE]), KEEPS_RESULTS
+        try:
+            yield
+        finally:
+            self._fields[ALL_LIVE] = before
+
+    @contextmanager
     def postponing_guards(self) -> Iterator[list[Guard]]:
         """Postpone guards in a context: they are not recorded but put in a list, for the caller to record."""
         before, self._postponed = self._postponed, []
@@ -561,13 +579,22 @@ class RecordedTape(Recorder):
         primal = fields_at(int(self._fields[COLUMNS["primal"][0]]), len(self.column("primal")))
         for buffer, array, seen in self._entered:
             begin = np.lib.array_utils.byte_bounds(array)[0]
-            if primal[buffer] == begin and array.tobytes() != seen.tobytes():
+            if primal[buffer] == begin and not _equal_bits(array, seen):
                 primal[buffer] = np.lib.array_utils.byte_bounds(seen)[0]
                 self.owners[buffer] = seen
         self.is_over = True
         self._entered.clear()
         self._other.clear()
         bind_recording.forget_results(self.header)
+
+
+def _equal_bits(array: np.ndarray, other: np.ndarray) -> bool:
+    """Return whether two arrays of one shape and dtype are equal to the bit."""
+    if array.dtype.kind == "c":
+        parts = "real", "imag"
+        return all(_equal_bits(getattr(array, part), getattr(other, part)) for part in parts)
+    bits = f"u{array.itemsize}"  # no copies of large arrays
+    return np.array_equal(array.view(bits), other.view(bits))
 
 
 def _shortened(lines: list[str]) -> list[str]:

@@ -43,6 +43,13 @@ def as_instructions(function: Callable[..., Any], mapped: Mapped) -> tuple[list[
     """
     recorder = thread.mode.recorder
     assert isinstance(recorder, RecordedTape)
+    with recorder.keeping_results():  # what one instance computes for all is read again
+        return _over_lanes(recorder, function, mapped)
+
+
+def _over_lanes(
+    recorder: RecordedTape, function: Callable[..., Any], mapped: Mapped
+) -> tuple[list[Any], Any] | None:
     wholes = [None if stack is None else as_numbers(stack, "vmap") for stack in mapped.stacks]
     if any(whole is not None and whole.dtype not in DTYPE_CODES for whole in wholes):
         return None

@@ -183,12 +183,23 @@ def is_superseded(header, a, b, c):
     """
     if is_freed(header, a) or is_freed(header, b) or is_freed(header, c):
         return True
+    if load_i64(header, ALL_LIVE):
+        return _lacks_memory(header, a) or _lacks_memory(header, b) or _lacks_memory(header, c)
     flags = col.flags(header, col.buffer(header, a))
     if b >= 0:
         flags |= col.flags(header, col.buffer(header, b))
     if c >= 0:
         flags |= col.flags(header, col.buffer(header, c))
-    return flags & SUPERSEDED != 0 and load_i64(header, ALL_LIVE) == 0
+    return flags & SUPERSEDED != 0
+
+
+@inline_njit
+def _lacks_memory(header, slot):
+    """Return whether a recording has let go of what a slot held."""
+    if slot < 0:
+        return False
+    buffer = col.buffer(header, slot)
+    return col.primal(header, buffer) == 0 and col.bytes(header, buffer) > 0
 
 
 @shared_njit

@@ -89,6 +89,8 @@ READS_Y = 8  # bit 3 of a READS field; bits 0-2 are the operands
 # Kinds of op, in the order of `ops.row.KINDS`. Those before OPAQUE are bound to loops.
 (ELEMENTWISE, BROADCAST_SUM, REDUCTION, SCAN, MATMUL, OPAQUE, GUARD, CALLBACK) = range(8)
 
+KEEPS_RESULTS = 2  # as ALL_LIVE: a recording that keeps what its instructions compute until it ends
+
 # Errors of the native functions, always negative; `tapegrad.errors` turns them into exceptions.
 E_SHAPES = -1
 E_DTYPES = -2

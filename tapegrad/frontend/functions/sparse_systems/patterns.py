@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tapegrad.foreign import is_sparse, is_sparse_tensor
+from tapegrad.frontend.tensor.array_checks import can_change
 from tapegrad.frontend.tensor.modes import watch_now
 
 _NAME = "SparseCholesky"
@@ -121,5 +122,6 @@ def _numbers(values: Any, name: str) -> np.ndarray:
         raise ValueError(
             f"{_NAME}: {name} must be integers in one dimension, not {array.dtype} of shape {array.shape}"
         )
-    watch_now(array)
+    if can_change(array):  # the lists of a `Pattern` cannot
+        watch_now(array)
     return array.astype(np.int64)
