@@ -1,4 +1,4 @@
-"""Complex numbers and Fourier transforms: functions of elements, a fused chain, transforms, a deconvolution, a circuit.
+"""Complex numbers and Fourier transforms: functions, a fused chain, transforms, a deconvolution, a circuit, a loop.
 
 What others compute is NumPy's value, or a gradient written by hand.
 """
@@ -12,12 +12,14 @@ import numpy as np
 
 from perf.figures.base import Figure, Outcome, Settings, Target, times_faster
 from perf.peers import Unavailable, tapegrad
+from perf.small.case import by_hand
 from perf.timer import Contender, race
 from perf.workloads import Answer
 
 FUNCTIONS = ("exp", "sin", "log", "sqrt")
 ELEMENTS, CHAIN = 4096, 100_000
 QUBITS, LAYERS = 10, 4
+PULSE, DETUNING = 10_000, 0.5  # steps of unit time, and half the distance of two levels
 
 
 def _library(settings: Settings) -> Any:
@@ -233,6 +235,81 @@ def _circuit(settings: Settings) -> Outcome:
     return Outcome(times_faster("tapegrad", [("Numba, adjoint", 0.5)], timings), timings)
 
 
+# --- a loop ----------------------------------------------------------------------------------------------------
+
+
+def _rotation(x: Any) -> tuple[Any, Any]:
+    """Return cosine and sine of Cayley's form of a step, the sine by the strength of the field."""
+    w = 1 + (0.25 / PULSE) ** 2 * (DETUNING**2 + x * x)
+    return 2 / w - 1, 0.5 / PULSE / w
+
+
+def excitation(tg: Any, pulse: Any) -> Any:
+    """Return the population of the upper level of a qubit after a pulse."""
+
+    def step(psi: Any, x: Any) -> tuple[Any, None]:
+        c, s = _rotation(x)
+        s = 1j * s
+        lower, upper = (c - s * DETUNING) * psi[0], (c + s * DETUNING) * psi[1]
+        return np.stack([lower - s * x * psi[1], upper - s * x * psi[0]]), None
+
+    psi, _ = tg.scan(step, np.array([1.0 + 0j, 0.0]), pulse)
+    return psi[1].real ** 2 + psi[1].imag ** 2
+
+
+def excitation_by_parts(tg: Any, pulse: Any) -> Any:
+    """Return the same, with a carry of four real numbers."""
+
+    def step(parts: Any, x: Any) -> tuple[Any, None]:
+        c, s = _rotation(x)
+        a, b, p, q = parts
+        lower = c * a + s * (DETUNING * b + x * q), c * b - s * (DETUNING * a + x * p)
+        return (*lower, c * p + s * (x * b - DETUNING * q), c * q - s * (x * a - DETUNING * p)), None
+
+    (_, _, p, q), _ = tg.scan(step, (1.0, 0.0, 0.0, 0.0), pulse)
+    return p**2 + q**2
+
+
+_compiled_rotation = by_hand(_rotation)
+
+
+@by_hand  # type: ignore[untyped-decorator]
+def _step(c: float, s: float, x: float, a: complex, b: complex) -> Any:  # pragma: no cover
+    return c * a - 1j * s * (DETUNING * a + x * b), c * b - 1j * s * (x * a - DETUNING * b)
+
+
+@by_hand  # type: ignore[untyped-decorator]
+def _excitation_by_hand(pulse: Any) -> tuple[float, Any]:  # pragma: no cover
+    """Compute value and gradient: steps are rotations, which the reverse sweep undoes."""
+    a, b, gradient = 1 + 0j, 0j, np.empty_like(pulse)
+    for x in pulse:
+        c, s = _compiled_rotation(x)
+        a, b = _step(c, s, x, a, b)
+    value, a_bar, b_bar = b.real**2 + b.imag**2, 0j, 2 * b
+    for k in range(len(pulse) - 1, -1, -1):
+        x = pulse[k]
+        c, s = _compiled_rotation(x)
+        a, b = _step(c, -s, x, a, b)
+        # c and s have the slopes -s * s * x times 1 and 0.25 / PULSE
+        by_a, by_b = _step(1.0, 0.25 / PULSE, x, a, b)
+        by_a, by_b = -s * s * x * by_a - 1j * s * b, -s * s * x * by_b - 1j * s * a
+        gradient[k] = (a_bar.conjugate() * by_a + b_bar.conjugate() * by_b).real
+        a_bar, b_bar = _step(c, -s, x, a_bar, b_bar)
+    return value, gradient
+
+
+def _loop(settings: Settings) -> Outcome:
+    tg, pulse = _library(settings), np.pi + np.random.default_rng(0).standard_normal(PULSE)
+    functions = {"tapegrad": excitation, "tapegrad, real parts by hand": excitation_by_parts}
+    contenders = [
+        Contender(name, partial(tg.value_and_grad(tg.jit(partial(each, tg))), pulse))
+        for name, each in functions.items()
+    ]
+    contenders.append(Contender("Numba, adjoint by hand", partial(_excitation_by_hand, pulse)))
+    timings = race(contenders, _excitation_by_hand(pulse), settings.budget)
+    return Outcome(times_faster("tapegrad", [("tapegrad, real", 0.8)], timings), timings)
+
+
 COMPLEX_NUMBERS = (
     Figure("complex-functions", f"exp, sin, log and sqrt of {ELEMENTS:,} complex numbers, eager", _functions),
     Figure("complex-chain", f"A fused chain of {CHAIN:,} complex numbers: value and gradient", _chain),
@@ -250,4 +327,5 @@ COMPLEX_NUMBERS = (
         f"Circuit of {QUBITS} qubits, {2 * LAYERS * QUBITS} parameters: value and gradient",
         _circuit,
     ),
+    Figure("complex-loop", f"A qubit in a pulse, scan of {PULSE:,} steps: value and gradient", _loop),
 )

@@ -1,6 +1,6 @@
 """Differential equations: value and gradient by adaptive solvers, beside diffrax's, and SciPy's for the value."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -38,9 +38,18 @@ def _robertson_by(u: Any, p: Any) -> tuple[Any, Any]:
     return by_state, [[-made, 0, lost], [made, -last, -lost], [0, last, 0]]
 
 
+def _ladder(t: Any, u: Any, p: Any) -> list[Any]:
+    return [-1j * p[0] * u[1], -1j * (p[0] * u[0] + p[2] * u[1] + p[1] * u[2]), -1j * p[1] * u[1]]
+
+
+def _ladder_by(u: Any, p: Any) -> tuple[Any, Any]:
+    energies = [[0, p[0], 0], [p[0], p[2], p[1]], [0, p[1], 0]]
+    return -1j * np.array(energies), -1j * np.array([[u[1], 0, 0], [u[0], u[2], u[1]], [0, u[1], 0]])
+
+
 @dataclass(frozen=True)
 class Problem:
-    """Initial value problem, and the sum of two states over the outputs as a function of parameters.
+    """Initial value problem, and the sum of two states' real parts over the outputs as a function of parameters.
 
     Attributes
     ----------
@@ -53,12 +62,12 @@ class Problem:
     methods, rival, solver
         Methods of ours, SciPy's and diffrax's.
     faster
-        How many times faster than diffrax's and SciPy's the first of ours is to be.
+        How many times faster than diffrax and SciPy the first of ours is to be.
     """
 
     slope: Callable[..., list[Any]]
     by: Callable[..., tuple[Any, Any]]
-    start: Sequence[float]
+    start: Sequence[complex]
     parameters: np.ndarray
     times: np.ndarray
     rtol: float
@@ -66,7 +75,7 @@ class Problem:
     methods: Sequence[str]
     rival: str
     solver: str
-    faster: tuple[float, float]
+    faster: Mapping[str, float]
 
     def ours(self, tg: Any, method: str, p: Any) -> Any:
         """Return that sum by a method of ours."""
@@ -75,7 +84,7 @@ class Problem:
         found = tg.integrate.solve_ivp(
             self.slope, span, start, method, self.times, args=(p,), rtol=self.rtol, atol=self.atol
         )
-        return tg.sum(found.y[:2])
+        return tg.sum(found.y[:2].real)
 
     def by_scipy(self) -> float:
         """Return that sum by SciPy."""
@@ -83,7 +92,7 @@ class Problem:
             self.slope, (0.0, self.times[-1]), self.start, self.rival, self.times, args=(self.parameters,),
             rtol=self.rtol, atol=self.atol,
         )  # fmt: skip
-        return float(np.sum(found.y[:2]))
+        return float(np.sum(found.y[:2].real))
 
     def by_diffrax(self) -> Callable[[], Any]:
         """Return a call that computes value and gradient by diffrax, with its adjoint by default."""
@@ -97,7 +106,7 @@ class Problem:
                 term, getattr(diffrax, self.solver)(), 0.0, float(self.times[-1]), None, start, p,
                 saveat=saved, stepsize_controller=controller, max_steps=16384,
             )  # fmt: skip
-            return xp.sum(found.ys[:, :2])
+            return xp.sum(found.ys[:, :2].real)
 
         run = rival.jit(rival.value_and_grad(total))
         return lambda: tuple(map(np.asarray, run(self.parameters)))
@@ -116,16 +125,21 @@ class Problem:
         found = integrate.solve_ivp(
             with_sensitivities, (0.0, self.times[-1]), begin, method, self.times, rtol=1e-9, atol=1e-13
         )
-        return float(np.sum(found.y[:2])), np.sum(found.y[n:].reshape(n, count, -1)[:2], axis=(0, 2))
+        sensitivities = found.y[n:].reshape(n, count, -1)
+        return float(np.sum(found.y[:2].real)), np.sum(sensitivities[:2].real, axis=(0, 2))
 
 
 LOTKA = Problem(
     _lotka, _lotka_by, (1.0, 1.0), np.array([1.5, 1.0, 3.0, 1.0]), np.linspace(0.0, 10.0, 11), 1e-6, 1e-6,
-    ("RK45",), "RK45", "Tsit5", (50, 10),
+    ("RK45",), "RK45", "Tsit5", {"diffrax": 50, "SciPy": 10},
 )  # fmt: skip
 ROBERTSON = Problem(
     _robertson, _robertson_by, (1.0, 0.0, 0.0), np.ones(3), np.array([0.4, 4.0, 40.0, 400.0, 4e3, 4e4]), 1e-6, 1e-9,
-    ("Rodas5P", "Radau"), "Radau", "Kvaerno5", (100, 10),
+    ("Rodas5P", "Radau"), "Radau", "Kvaerno5", {"diffrax": 100, "SciPy": 10},
+)  # fmt: skip
+LADDER = Problem(
+    _ladder, _ladder_by, (1.0 + 0j, 0j, 0j), np.array([1.5, 1.0, 0.5]), np.linspace(0.0, 10.0, 11), 1e-6, 1e-6,
+    ("RK45",), "RK45", "Tsit5", {},
 )  # fmt: skip
 
 
@@ -154,11 +168,16 @@ def _measure(problem: Problem, settings: Settings) -> Outcome:
         notes.append(f"diffrax: {reason}")
     timings = race(contenders, answers, settings.budget, TOLERANCE)
     own = contenders[0].name
-    targets = times_faster(own, zip(("diffrax", "SciPy"), problem.faster, strict=True), timings)
+    targets = times_faster(own, problem.faster.items(), timings)
     return Outcome(targets, timings, notes)
 
 
 ODES = (
     Figure("ode", "Lotka-Volterra by solve_ivp, RK45, rtol 1e-6, 11 outputs", partial(_measure, LOTKA)),
     Figure("stiff", "Robertson by solve_ivp, stiff, rtol 1e-6, 6 outputs", partial(_measure, ROBERTSON)),
+    Figure(
+        "ode-complex",
+        "A ladder of three levels by solve_ivp, RK45, rtol 1e-6, 11 outputs of complex numbers",
+        partial(_measure, LADDER),
+    ),
 )

@@ -1,9 +1,10 @@
-"""Sparse derivatives: a Hessian beside products with a vector and CasADi, entries of Jacobians beside residuals."""
+"""Sparse derivatives: a Hessian beside products and CasADi, Jacobians beside residuals, and of power flow."""
 
 from functools import partial
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 
 from perf.figures.base import Figure, Outcome, Settings, Target
 from perf.peers import Unavailable, load, tapegrad
@@ -105,14 +106,19 @@ def _reaction(u: Any) -> Any:
     return (4 * inner[1:-1, 1:-1] - beside - 2.0 / (m + 1) ** 2 * np.exp(inner[1:-1, 1:-1])).reshape(-1)
 
 
+def _product_of_entries(name: str, jacobian: Any, x: Array, v: Array) -> Contender:
+    """Return a contender that computes entries, compared by a product with a vector."""
+    pattern = jacobian.pattern(x)
+    return Contender(name, partial(jacobian.values, x), lambda found: (pattern.matrix(found) @ v,))
+
+
 def _columns(library: Any, m: int) -> tuple[list[Contender], list[Answer]]:
     """Return the contenders on a Jacobian, which is compared by a product with a vector."""
     u, v = np.linspace(-1.0, 1.0, m * m), np.cos(np.arange(m * m))
     function = library.jit(_reaction, fuse=True)
     jacobian = library.jacobian(function, sparse=True)
-    pattern = jacobian.pattern(u)
     contenders = [
-        Contender("entries", partial(jacobian.values, u), lambda found: (pattern.matrix(found) @ v,)),
+        _product_of_entries("entries", jacobian, u, v),
         Contender("residuals", partial(function, u), lambda found: (found,)),
     ]
     scale = 2.0 / (m + 1) ** 2
@@ -134,6 +140,69 @@ def _jacobians(settings: Settings) -> Outcome:
     return Outcome(targets, timings)
 
 
+# --- complex numbers -------------------------------------------------------------------------------------------
+
+
+def _grid(rows: int, columns: int) -> scipy.sparse.csr_array:
+    """Return the admittances of a grid of buses with lines of random reactance, and a shunt at each bus."""
+    numbers = np.arange(rows * columns).reshape(rows, columns)
+    ends = (
+        np.concatenate([numbers[:, :-1], numbers[:-1].T], axis=None),
+        np.concatenate([numbers[:, 1:], numbers[1:].T], axis=None),
+    )
+    count = len(ends[0])
+    of_lines = 1 / (0.01 + 0.1j * np.random.default_rng(0).uniform(0.5, 1.5, count))
+    signs = np.repeat([1.0, -1.0], count)
+    lines = scipy.sparse.csr_array((signs, (np.tile(np.arange(count), 2), np.concatenate(ends))))
+    return scipy.sparse.csr_array((lines.T * of_lines) @ lines + 0.02j * scipy.sparse.eye_array(numbers.size))
+
+
+def _power(admittances: Any, x: Any) -> Any:
+    """Return real and reactive power at each bus, by angles and magnitudes of the voltages."""
+    angles, magnitudes = x.reshape(2, -1)
+    v = magnitudes * np.exp(1j * angles)
+    s = v * np.conj(admittances @ v)
+    return np.concatenate([s.real, s.imag])
+
+
+def _power_by_parts(conductances: Any, susceptances: Any, x: Any) -> Any:
+    angles, magnitudes = x.reshape(2, -1)
+    a, b = magnitudes * np.cos(angles), magnitudes * np.sin(angles)
+    re, im = conductances @ a - susceptances @ b, conductances @ b + susceptances @ a
+    return np.concatenate([a * re + b * im, b * re - a * im])
+
+
+def _power_slopes(admittances: Any, x: Array) -> Any:
+    """Return the Jacobian by SciPy's sparse matrices, as MATPOWER does (Zimmerman 2010, technical note 2)."""
+    angles, magnitudes = x.reshape(2, -1)
+    turns = np.exp(1j * angles)
+    v = magnitudes * turns
+    currents, diagonal = admittances @ v, scipy.sparse.diags_array
+    by_angle = diagonal(1j * v) @ (diagonal(currents) - admittances @ diagonal(v)).conj()
+    by_magnitude = diagonal(v) @ (admittances @ diagonal(turns)).conj() + diagonal(currents.conj() * turns)
+    return scipy.sparse.block_array([[by_angle.real, by_magnitude.real], [by_angle.imag, by_magnitude.imag]])
+
+
+def _power_flow(settings: Settings) -> Outcome:
+    if "tapegrad" in settings.without:
+        raise Unavailable("tapegrad is left out")
+    tg, admittances, rng = tapegrad(), _grid(10, 20), np.random.default_rng(1)
+    n = admittances.shape[0]
+    x, v = np.concatenate([rng.normal(0, 0.1, n), rng.normal(1, 0.05, n)]), np.cos(np.arange(2 * n))
+    power = tg.jit(partial(_power, admittances), fuse=True)
+    parts = tg.jit(partial(_power_by_parts, admittances.real, admittances.imag), fuse=True)
+    contenders = [
+        _product_of_entries("entries", tg.jacobian(power, sparse=True), x, v),
+        _product_of_entries("entries, real parts by hand", tg.jacobian(parts, sparse=True), x, v),
+        Contender("dense matrix", partial(tg.jacobian(power), x), lambda found: (found @ v,)),
+        Contender("SciPy, by hand", partial(_power_slopes, admittances, x), lambda found: (found @ v,)),
+        Contender("power", partial(power, x), lambda found: (found,)),
+    ]
+    slope = (_power(admittances, x + 1e-5 * v) - _power(admittances, x - 1e-5 * v)) / 2e-5
+    answers: list[Answer] = [(slope,)] * 4 + [(_power(admittances, x),)]
+    return Outcome([], race(contenders, answers, settings.budget, 1e-7))
+
+
 SPARSE_DERIVATIVES = (
     Figure(
         "sparse-hessian",
@@ -141,4 +210,9 @@ SPARSE_DERIVATIVES = (
         _hessians,
     ),
     Figure("sparse-bratu", "Entries of the sparse Jacobian of Bratu's problem on a square", _jacobians),
+    Figure(
+        "sparse-power-flow",
+        "Entries of the sparse Jacobian of power flow in a grid of 200 buses",
+        _power_flow,
+    ),
 )
