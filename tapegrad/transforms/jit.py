@@ -20,7 +20,8 @@ from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.program.captured.captured_state import CapturedState
 from tapegrad.program.captured.references import Captured
-from tapegrad.program.recording.recording import RecordedTape, SourceLine
+from tapegrad.program.recording.guards import SourceLine
+from tapegrad.program.recording.recording import RecordedTape
 from tapegrad.program.recording.signature import (
     NOTHING,
     Arguments,

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from tapegrad.program.recording.recording import SourceLine
+from tapegrad.program.recording.guards import SourceLine
 from tapegrad.program.traces import trace_cache
 
 SCALE = 2.0

@@ -242,3 +242,12 @@ def is_same_memory(array: np.ndarray, other: np.ndarray) -> bool:
 def can_change(array: np.ndarray) -> bool:
     """Return whether an array's memory can be written to, directly or through its base."""
     return array.flags.writeable or not array.flags.owndata
+
+
+def equal_bits(array: np.ndarray, other: np.ndarray) -> bool:
+    """Return whether two arrays of one shape and dtype are equal to the bit."""
+    if array.dtype.kind == "c":
+        parts = "real", "imag"
+        return all(equal_bits(getattr(array, part), getattr(other, part)) for part in parts)
+    bits = f"u{array.itemsize}"  # no copies of large arrays
+    return np.array_equal(array.view(bits), other.view(bits))

@@ -441,7 +441,7 @@ def from_array(array: np.ndarray | np.generic, constant: bool) -> Tensor:
 
 
 def fixed_constant(array: np.ndarray) -> Tensor:
-    """Make a constant on an array that nobody else has; it is read-only from now on, and a recording keeps no copy."""
+    """Make a constant on an array that is the caller's alone, and read-only from now on: no recording copies it."""
     array.flags.writeable = False
     return from_array(array, constant=True)
 

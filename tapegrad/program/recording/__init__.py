@@ -3,6 +3,7 @@
 In reading order; each imports only those above it:
 
     calling                        how transforms call functions, and what those may return
+    guards                         what must be the same in a replay, and who has asked for it
     tape_picture                   picture of a tape, with segments and workspace
     recording                      the tape of a recording
     signature                      arguments of a recorded function

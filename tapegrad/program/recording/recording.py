@@ -1,8 +1,6 @@
 """The tape of a function that is recorded for replay."""
 
 import html
-import linecache
-import re
 import sys
 import types
 import zlib
@@ -13,8 +11,6 @@ from weakref import ref
 
 import numpy as np
 
-from tapegrad.autodiff.custom.functions import Functions
-from tapegrad.autodiff.custom.op import CustomOp
 from tapegrad.engine import kernel_table
 from tapegrad.engine.codegen.translator.compiler import make_ready
 from tapegrad.engine.inspection.printing import names_of_leaves
@@ -39,11 +35,11 @@ from tapegrad.errors import OuterTensorError, UnsupportedError
 from tapegrad.frontend.conversions.complex_views import complex_of, is_complex
 from tapegrad.frontend.functions.shapes.flat_structures import pairs_in
 from tapegrad.frontend.recording.shape import contiguous
-from tapegrad.frontend.tensor.array_checks import can_change
+from tapegrad.frontend.tensor.array_checks import can_change, equal_bits
 from tapegrad.frontend.tensor.arrays import borrowed
 from tapegrad.frontend.tensor.description import SlotDescription
 from tapegrad.frontend.tensor.memory_order import copy_with_strides
-from tapegrad.frontend.tensor.modes import no_grad, thread
+from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.recorder import Recorder
 from tapegrad.frontend.tensor.tensor import Tensor, from_slot
 from tapegrad.frontend.words.frames import program_frame
@@ -51,33 +47,8 @@ from tapegrad.ops import CODES
 from tapegrad.ops.structural.control import GuardParams, TruthGuardParams
 from tapegrad.program.fusion.shown import InProgram, ShownSegment
 from tapegrad.program.programs.program import Program
+from tapegrad.program.recording.guards import NOWHERE, Guard, SourceLine, has_same_outcome, here
 from tapegrad.program.recording.tape_picture import draw_tape
-
-
-def has_same_outcome(
-    name: str, function: Callable[..., Any], operands: list[Tensor], outcome: Any
-) -> tuple[Tensor, bytes]:
-    """Record whether a function of arrays still gives an outcome: 1 where it does, by an op of its own.
-
-    Returns that, and the content of the outcome.
-    """
-    seen = _content(outcome)
-
-    def same(*arrays: np.ndarray) -> np.ndarray:
-        return np.asarray(float(_content(function(*arrays)) == seen))
-
-    with no_grad():
-        return CustomOp(Functions(name, same, None, None))(*operands), seen
-
-
-def _content(result: Any) -> bytes:
-    """Return a key of the contents of a result: values, shapes and dtypes."""
-    if isinstance(result, tuple | list):
-        return repr([_content(each) for each in result]).encode()
-    if isinstance(result, np.ndarray | np.generic):
-        return f"{result.dtype.str} {result.shape} ".encode() + result.tobytes()
-    return repr(result).encode()
-
 
 _GUARD, _TRUTH = CODES["guard"], CODES["truth_guard"]
 _HEAD_FIELDS = 6  # of NumPy's array object: data, number of dimensions, extents, strides, base, dtype
@@ -85,20 +56,6 @@ _OWN_REFERENCES = 4  # to an array that the tape alone keeps: the tape's own, an
 
 
 Sites = dict[tuple[types.CodeType, int], set[int]]
-
-
-class Guard(NamedTuple):
-    """A guard that is not recorded yet.
-
-    Op and dtype code, slot, parameters and bytes of the guarded value, and the source line that asked for it.
-    """
-
-    code: int
-    dtype: int
-    slot: int
-    params: Any
-    outcome: bytes
-    line: "SourceLine"
 
 
 class Origins(NamedTuple):
@@ -119,21 +76,6 @@ class Origins(NamedTuple):
     outcomes: bytes
 
 
-class SourceLine(NamedTuple):
-    """A line of the user's program, or what is guarded beside it."""
-
-    file: str
-    line: int
-    subject: str = "the contents of an array that plain NumPy has computed from"
-
-    def __str__(self) -> str:
-        text = linecache.getline(self.file, self.line).strip()
-        file = "notebook" if _CELL.search(self.file) else self.file
-        return f"{file}, line {self.line}{f': {text}' if text else ''}" if self.file else self.subject
-
-
-_CELL = re.compile(r"ipykernel_\d+[/\\]\d+\.py$|^<ipython-input-")  # names that IPython gives to cells
-_NOWHERE = SourceLine("", 0)
 _SHOWN_LINES = 30  # at the beginning and at the end of a long tape
 
 
@@ -485,7 +427,7 @@ class RecordedTape(Recorder):
         self, code: int, dtype: int, slot: int, params: Any, outcome: bytes, line: SourceLine | None = None
     ) -> None:
         """Record that a replay must find the same in a slot; by default for the line that is executed now."""
-        line = _here() if line is None else line
+        line = here() if line is None else line
         if self._postponed is not None:
             bind_recording.hold(self.header, slot)
             self._postponed.append(Guard(code, dtype, slot, params, outcome, line))
@@ -532,7 +474,7 @@ class RecordedTape(Recorder):
         held, seen = has_same_outcome(name, function, operands, outcome)
         self.guard(_TRUTH, DTYPE_CODES[held.dtype], held._slot_on(self), TruthGuardParams(1), seen)
 
-    def watch(self, array: np.ndarray, line: SourceLine = _NOWHERE) -> None:
+    def watch(self, array: np.ndarray, line: SourceLine = NOWHERE) -> None:
         """Guard the contents of an array that are used now, once for all: as an index, or converted by NumPy."""
         if array.size == 0:
             return
@@ -540,7 +482,7 @@ class RecordedTape(Recorder):
         low, high = np.lib.array_utils.byte_bounds(array)
         self._watch_bytes(array, low, high - low, line)
 
-    def watch_head(self, array: np.ndarray, line: SourceLine = _NOWHERE) -> None:
+    def watch_head(self, array: np.ndarray, line: SourceLine = NOWHERE) -> None:
         """Guard where an array lies, its shape, its strides and its dtype, which may be set in place."""
         head = id(array) + ARRAY_DATA
         self._watch_bytes(array, head, 8 * _HEAD_FIELDS, line)
@@ -579,22 +521,13 @@ class RecordedTape(Recorder):
         primal = fields_at(int(self._fields[COLUMNS["primal"][0]]), len(self.column("primal")))
         for buffer, array, seen in self._entered:
             begin = np.lib.array_utils.byte_bounds(array)[0]
-            if primal[buffer] == begin and not _equal_bits(array, seen):
+            if primal[buffer] == begin and not equal_bits(array, seen):
                 primal[buffer] = np.lib.array_utils.byte_bounds(seen)[0]
                 self.owners[buffer] = seen
         self.is_over = True
         self._entered.clear()
         self._other.clear()
         bind_recording.forget_results(self.header)
-
-
-def _equal_bits(array: np.ndarray, other: np.ndarray) -> bool:
-    """Return whether two arrays of one shape and dtype are equal to the bit."""
-    if array.dtype.kind == "c":
-        parts = "real", "imag"
-        return all(_equal_bits(getattr(array, part), getattr(other, part)) for part in parts)
-    bits = f"u{array.itemsize}"  # no copies of large arrays
-    return np.array_equal(array.view(bits), other.view(bits))
 
 
 def _shortened(lines: list[str]) -> list[str]:
@@ -631,9 +564,3 @@ def is_lifted(tensor: Tensor) -> bool:
 def _is_computed(tensor: Tensor) -> bool:
     """Return whether a Tensor belongs to a recording, which may compute another value in each replay."""
     return tensor._tape is not None and tensor._tape.recording
-
-
-def _here() -> SourceLine:
-    """Return the line of the user's program that is executed now."""
-    frame = program_frame()
-    return _NOWHERE if frame is None else SourceLine(frame.f_code.co_filename, frame.f_lineno)

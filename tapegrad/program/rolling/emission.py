@@ -19,7 +19,8 @@ from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import Tensor, allocate, from_slot, geometry_of, is_tensor, slot_seen_as
 from tapegrad.ops import CODES, COPY, Op
 from tapegrad.ops.structural.control import CustomParams, GuardParams, TruthGuardParams
-from tapegrad.program.recording.recording import RecordedTape, SourceLine
+from tapegrad.program.recording.guards import SourceLine
+from tapegrad.program.recording.recording import RecordedTape
 from tapegrad.program.rolling.section import LoneInstruction
 
 _GUARD = CODES["guard"]

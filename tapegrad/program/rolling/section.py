@@ -20,7 +20,8 @@ from tapegrad.frontend.tensor.tensor import Tensor
 from tapegrad.ops import CODES, GUARDS
 from tapegrad.ops.params import OFFSET, field_index
 from tapegrad.ops.structural.indexing import WriteParams
-from tapegrad.program.recording.recording import RecordedTape, SourceLine, memory_of
+from tapegrad.program.recording.guards import SourceLine
+from tapegrad.program.recording.recording import RecordedTape, memory_of
 
 WRITE = CODES["write"]
 REGION = field_index(WriteParams, "region")

@@ -19,7 +19,7 @@ from tapegrad.engine.kernels.lines.fill import zero_fill
 from tapegrad.engine.runtime.short_times import quantity
 from tapegrad.ops import GUARDS
 from tapegrad.program.fusion.shown import PlacedSegment
-from tapegrad.program.recording.recording import SourceLine
+from tapegrad.program.recording.guards import SourceLine
 from tapegrad.program.recording.signature import Arguments
 from tapegrad.program.streams.spec import ProgramSpec
 from tapegrad.program.streams.stream import CONTINUED, RUN_REVERSE, InstructionStream

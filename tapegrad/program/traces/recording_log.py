@@ -5,7 +5,7 @@ from collections import Counter, deque
 from typing import Any, NamedTuple
 
 from tapegrad.program.captured.references import Captured
-from tapegrad.program.recording.recording import SourceLine
+from tapegrad.program.recording.guards import SourceLine
 from tapegrad.program.recording.signature import Arguments
 from tapegrad.pytree import paths, unflatten
 

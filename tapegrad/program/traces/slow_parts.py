@@ -12,7 +12,8 @@ from tapegrad.engine.tape.tape import DTYPES
 from tapegrad.ops import GUARDS
 from tapegrad.program.fusion.reasons import STRIDED, is_conversion, reasons_alone
 from tapegrad.program.programs.program import Program
-from tapegrad.program.recording.recording import SourceLine, memory_of
+from tapegrad.program.recording.guards import SourceLine
+from tapegrad.program.recording.recording import memory_of
 from tapegrad.program.traces.profiled import short
 from tapegrad.program.traces.source_lines import SourceLines
 from tapegrad.program.traces.trace import Trace

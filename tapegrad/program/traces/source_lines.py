@@ -11,7 +11,8 @@ from tapegrad.frontend.tensor.description import SlotDescription
 from tapegrad.frontend.tensor.modes import restoring, thread
 from tapegrad.frontend.words.frames import program_frame
 from tapegrad.ops import GUARDS
-from tapegrad.program.recording.recording import Origins, SourceLine
+from tapegrad.program.recording.guards import SourceLine
+from tapegrad.program.recording.recording import Origins
 from tapegrad.program.traces.trace import Trace
 
 _NO_FRAME = "no line of the program recorded them"

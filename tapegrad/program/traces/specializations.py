@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tapegrad.program.captured.captured_state import CapturedState
-from tapegrad.program.recording.recording import SourceLine
+from tapegrad.program.recording.guards import SourceLine
 from tapegrad.program.traces.trace import Trace
 
 Results = tuple[Trace, list[Any]]  # the recording that was replayed, and the arrays of its results

@@ -38,7 +38,8 @@ from tapegrad.program.programs.kinds import make_program
 from tapegrad.program.programs.program import Program
 from tapegrad.program.programs.workspace import PooledProgram, Workspace
 from tapegrad.program.recording.calling import call
-from tapegrad.program.recording.recording import RecordedTape, SourceLine
+from tapegrad.program.recording.guards import SourceLine
+from tapegrad.program.recording.recording import RecordedTape
 from tapegrad.program.recording.signature import ArgSpec, Arguments, numpy_scalar
 from tapegrad.program.rolling.roller import FEWEST_INSTRUCTIONS, roller
 from tapegrad.program.streams.spec import IF_KNOWN, NEVER, NOW, WHOLE, ProgramSpec

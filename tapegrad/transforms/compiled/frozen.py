@@ -8,7 +8,7 @@ import numpy as np
 
 from tapegrad.errors import UnrecordedWayError
 from tapegrad.program.captured.captured_state import CapturedState
-from tapegrad.program.recording.recording import SourceLine
+from tapegrad.program.recording.guards import SourceLine
 from tapegrad.program.recording.signature import NOTHING, ArgSpec, Arguments, Static
 from tapegrad.program.streams.spec import ProgramSpec
 from tapegrad.program.traces.specializations import Results, Specializations

@@ -27,7 +27,8 @@ from tapegrad.program.lanes.rules import widened
 from tapegrad.program.lanes.widening import Widened, depending_on
 from tapegrad.program.passes.dead_code import eliminate_dead_code
 from tapegrad.program.recording.calling import call
-from tapegrad.program.recording.recording import Guard, RecordedTape
+from tapegrad.program.recording.guards import Guard
+from tapegrad.program.recording.recording import RecordedTape
 from tapegrad.pytree import flatten
 from tapegrad.transforms.vmap.mapped_axes import Mapped, repeated
 
