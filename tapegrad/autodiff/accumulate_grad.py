@@ -11,6 +11,7 @@ from tapegrad.autodiff.regions import materialize
 from tapegrad.autodiff.tensor_sweeps import active_buffers, walk_back
 from tapegrad.engine.sweep.derivatives import subgraph
 from tapegrad.engine.tape import memory, slots
+from tapegrad.engine.tape.tape import DTYPE_CODES
 from tapegrad.errors import FreedGraphError
 from tapegrad.frontend.recording.record import unary
 from tapegrad.frontend.recording.shape import view_region
@@ -107,7 +108,7 @@ def gradient_tensor(slot: int) -> Tensor | None:
 def _merge_native_grad(slot: int, attachment: Attachment, geometry: Geometry) -> None:
     """Add what compiled sweeps have accumulated since to a gradient that is a Tensor."""
     fields = np.array([geometry.buffer_size, geometry.dtype.itemsize], np.int64)
-    whole = slots.view_geometry(_HEADER, slot, 0, id(fields))
+    whole = slots.view_geometry(_HEADER, slot, 0, id(fields), DTYPE_CODES[geometry.dtype])
     array = show(EAGER, whole, True)
     if array is not None:
         attachment.gradient = attachment.gradient + array.copy().view(attachment.gradient.dtype)

@@ -11,6 +11,7 @@ from helpers.daily import examples
 from tapegrad.engine.status import raise_for
 from tapegrad.engine.tape import slots
 from tapegrad.engine.tape.fields.layout import E_OUTSIDE, F64
+from tapegrad.engine.tape.tape import DTYPE_CODES
 from tapegrad.frontend.tensor.modes import EAGER
 from tapegrad.frontend.tensor.tensor import view_of
 
@@ -119,7 +120,10 @@ def test_geometries_in_numbers():
     x = on_own_memory()
     for offset, fields in [(0, [7, 8]), (8, [6, 8]), (-8, [2, 8]), (0, [2, 1 << 62]), (40, [2, 4, -8, -16])]:
         geometry = np.array(fields, np.int64)
-        assert slots.view_geometry(EAGER.header, x._slot, offset, id(geometry)) == E_OUTSIDE
+        assert (
+            slots.view_geometry(EAGER.header, x._slot, offset, id(geometry), DTYPE_CODES[x.dtype])
+            == E_OUTSIDE
+        )
     assert slots.view_again(EAGER.header, x._slot, tg.ones(5)._slot_on(EAGER)) == E_OUTSIDE
 
 

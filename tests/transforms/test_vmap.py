@@ -405,7 +405,7 @@ def no_python(monkeypatch):
     monkeypatch.setattr(Vmap, "_one_by_one", refuse)
 
 
-BY_PYTHON = {"custom", "correlate", "cast_c128", "cast_c64"}  # functions, a sum over shifts, complex numbers
+BY_PYTHON = {"custom", "correlate"}  # functions, and a sum over shifts
 
 
 @pytest.mark.parametrize("name", sorted({*CASES, *OTHERS} - BY_PYTHON))
@@ -430,6 +430,59 @@ def test_instances_are_instructions_of_the_recording(name, no_python):
         for one, other in zip(flat(found), flat(tg.value_and_grad(loop, places)(*given)), strict=True):
             tolerance = 1e-9 if name != "cast_f32" else 1e-5
             np.testing.assert_allclose(one, other, rtol=tolerance, atol=tolerance)
+
+
+def written(z):
+    z = z.copy()
+    z[1:] *= z[0]
+    z.imag[0] = z[1].real
+    return z
+
+
+COMPLEX_INSTANCES = {
+    "analytic": lambda z, w: z * tg.exp(z) / w,
+    "parts": lambda z, w: z.real * w + 1j * z.imag,
+    "a part alone": lambda z, w: z.imag * 2.0,
+    "conjugate": lambda z, w: tg.conj(z) * z * w,
+    "absolute": lambda z, w: abs(z) + tg.angle(w),
+    "sums": lambda z, w: tg.sum(z) * w[0],
+    "elements": lambda z, w: z[0] * w[::-1],
+    "as floats": lambda z, w: z.view(z.real.dtype) * w.view(z.real.dtype),
+    "of floats": lambda z, w: (z.real.repeat(2).view(z.dtype) + w) * z,
+    "constant": lambda z, w: z * np.array([1 + 2j, 3.0, 1j]) + w,
+    "matrix": lambda z, w: np.array([[1, 2j, 0], [3, 4.0, 1j]]) @ z * w[:2],
+    "transform": lambda z, w: tg.fft.fft(z) * tg.fft.ifft(w),
+    "solved": lambda z, w: tg.linalg.solve(tg.outer(z, w) + 3 * np.eye(3), w),
+    "written": lambda z, w: written(z) * w,
+    "selected": lambda z, w: tg.where(z.real > 0, z, w * 1j),
+    "real arguments": lambda z, w: tg.exp(1j * z.real) * tg.arange(3.0),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.complex128, np.complex64])
+@pytest.mark.parametrize("name", COMPLEX_INSTANCES)
+def test_complex_instances_are_instructions_of_the_recording(name, dtype, no_python):
+    function, rng, count = COMPLEX_INSTANCES[name], np.random.default_rng(8), 5
+    z, w = rng.standard_normal((2, count, 3, 2)).astype(np.finfo(dtype).dtype).view(dtype)[..., 0]
+
+    def size(y):
+        return tg.sum(abs(y) ** 2) + tg.sum(tg.sin(y.real))
+
+    for axes, operands in (((0, 0), (z, w)), ((0, None), (z, w[0])), ((None, 0), (z[0], w))):
+        whole = tg.jit(lambda z, w, axes=axes: size(tg.vmap(function, axes)(z, w)))
+
+        def loop(z, w, axes=axes):
+            return sum(size(function(z if axes[0] is None else z[k], w if axes[1] is None else w[k]))
+                       for k in range(count))  # fmt: skip
+
+        close = {"rtol": 1e-9, "atol": 1e-9} if dtype is np.complex128 else {"rtol": 2e-3, "atol": 2e-3}
+        for transform in (tg.value_and_grad, tg.jit):
+            found, expected = (
+                transform(each, (0, 1)) if transform is tg.value_and_grad else transform(each)
+                for each in (whole, loop)
+            )
+            for one, other in zip(flat(found(*operands)), flat(expected(*operands)), strict=True):
+                np.testing.assert_allclose(one, other, **close)
 
 
 def test_recorded_instances_are_differentiated_and_compiled_like_anything_recorded(no_python, tmp_path):

@@ -210,14 +210,15 @@ def offset_in(header, slot, array, dtype):
 
 
 @inline_njit
-def _view(header, slot, buffer, ndim, offset, geometry):
+def _view(header, slot, buffer, ndim, offset, geometry, dtype):
     """Return a view of a slot on a buffer like its own, with the extents and strides at an address; or E_OUTSIDE."""
-    item, strides = item_size(col.dtype(header, slot)), geometry + 8 * ndim
+    item, strides = item_size(dtype), geometry + 8 * ndim
     if not _is_empty(ndim, geometry) and not _lies_inside(
         col.bytes(header, buffer), offset, item, ndim, geometry, strides
     ):
         return E_OUTSIDE
     view = new_view(header, slot, ndim, offset)
+    col.set_dtype(header, view, dtype)
     col.set_buffer(header, view, buffer)
     if ndim > 0:
         memcpy(col.geometry(header, view), geometry, 16 * ndim)
@@ -226,12 +227,12 @@ def _view(header, slot, buffer, ndim, offset, geometry):
 
 
 @entry_point()
-def view_geometry(header, slot, offset, geometry):
+def view_geometry(header, slot, offset, geometry, dtype):
     """Return a slot on the same buffer at `offset` bytes; `geometry` is the id of an array of extents and strides."""
     ndim = array_length(geometry) // 2
     if ndim > MAX_NDIM:
         return E_NDIM
-    return _view(header, slot, col.buffer(header, slot), ndim, offset, array_data(geometry))
+    return _view(header, slot, col.buffer(header, slot), ndim, offset, array_data(geometry), dtype)
 
 
 @entry_point()
@@ -240,7 +241,8 @@ def view_again(header, slot, base):
     if is_freed(header, slot) or is_freed(header, base):
         return E_SUPERSEDED
     ndim, offset, geometry = col.ndim(header, slot), col.offset(header, slot), col.geometry(header, slot)
-    return _view(header, slot, col.buffer(header, base), ndim, offset, geometry)
+    dtype = col.dtype(header, slot)
+    return _view(header, slot, col.buffer(header, base), ndim, offset, geometry, dtype)
 
 
 @inline_njit

@@ -403,9 +403,9 @@ def allocate(
 
 
 def slot_seen_as(tape: Tape, slot: int, view: View, name: str) -> int:
-    """Return a new slot on the buffer of another, with its dtype and the geometry of a view."""
+    """Return a new slot on the buffer of another, with the geometry and the dtype of a view."""
     geometry = np.array((*view.shape, *view.strides), np.int64)
-    made = slots.view_geometry(tape.header, slot, view.offset, id(geometry))
+    made = slots.view_geometry(tape.header, slot, view.offset, id(geometry), DTYPE_CODES[view.dtype])
     return checked(made, name, view.shape)
 
 

@@ -115,8 +115,16 @@ def write(made: Widening, each: TapeEntry) -> None:
     target = made.result(each.result)
     layout = made.layout(target)
     region = _region(params.region, layout, made.layout(source), itemsize)
-    slots = made.view(old, before), made.view(value, source)
-    made.emit(each, made.view(each.result, target), slots, WriteParams(params.total * layout.lanes, region))
+    slots = _whole(made, old, before), made.view(value, source)
+    made.emit(
+        each, _whole(made, each.result, target), slots, WriteParams(params.total * layout.lanes, region)
+    )
+
+
+def _whole(made: Widening, slot: int, buffer: int) -> int:
+    """Return a slot for all of a buffer, with the lanes where they lie."""
+    is_in_front = made.layout(buffer).kind == FIRST
+    return made.view(slot, buffer, made.tape.slots[slot].view.ndim if is_in_front else 0)
 
 
 def embed(made: Widening, each: TapeEntry) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from tapegrad.engine import kernel_table
 from tapegrad.engine.inspection.tape_entries import Slot, TapeEntry
 from tapegrad.engine.inspection.tape_view import TapeView, read_tape
-from tapegrad.engine.tape.fields.layout import C64, C128, DEAD_OP
+from tapegrad.engine.tape.fields.layout import DEAD_OP
 from tapegrad.engine.tape.tape import DTYPE_CODES, DTYPES
 from tapegrad.errors import UnsupportedError
 from tapegrad.frontend.recording.record_structural import as_numbers, record_out
@@ -167,8 +167,6 @@ class _Section:
         tape = self._instructions(wanted)
         batched = depending_on(tape, [tape.slots[slot].buffer for slot in self._given])
         self._check_writes(tape, batched)
-        if any(slot.dtype in (C128, C64) and slot.buffer in batched for slot in tape.slots.values()):
-            raise _NoInstruction("complex numbers")
         outputs = tuple(slot for slot in wanted if tape.slots[slot].buffer in batched)
         tape = replace(tape, outputs=outputs)
         made = widened(self._recorder, tape, [True] * len(tape.inputs), lanes)
@@ -217,8 +215,11 @@ class _Appended:
         self._made, self._tape, self._unbatched = made, tape, unbatched
         self._recorder: RecordedTape = made.recording
         self._slots: dict[tuple[int, int], int] = {}  # by slot over lanes and byte offset
+        # An input that is seen as complex numbers is a copy of what is given
+        buffers = [made.tape.slots[slot].buffer for slot in made.tape.inputs]
         self._bases = {
-            tape.slots[slot].buffer: whole._slot_on(self._recorder) for slot, whole in given.items()
+            buffer: whole._slot_on(self._recorder)
+            for buffer, whole in zip(buffers, given.values(), strict=True)
         }
         self._held: list[Tensor] = []  # a slot lives as long as a Tensor holds it
         _check_unrolled(made)
