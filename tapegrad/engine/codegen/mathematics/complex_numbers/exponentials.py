@@ -19,27 +19,24 @@ _BEYOND = 1400.0  # below, the exponential is 0, whatever it is multiplied with
 
 def exp_of_sums(re: Pair | Value, im: Pair | Value) -> Parts:
     """Compute exp, arguments being pairs or values; real parts up to `_BEYOND`, imaginary ones up to `LARGEST`."""
-    a, a_low = re if isinstance(re, Pair) else (re, None)
     b, b_low = im if isinstance(im, Pair) else (im, None)
-    m, k = _exp_in_parts(a, a_low)
     s, c = moderate_sincos(b)
     if b_low is not None:
         s, c = fma(c, b_low, s), fma(-s, b_low, c)
-    return times_power(m, c, k), times_power(m, s, k)
+    if isinstance(re, Pair):
+        return _times_exp(re.high, re.low, c, s)
+    # Phases, exponentials of imaginary numbers, take half of the time
+    real, imaginary = re.body.unless_all(
+        re.body.any(re.unequal(0.0)), (c, s), lambda: _times_exp(re, None, c, s)
+    )
+    return real, imaginary
 
 
-def _exp_in_parts(x: Value, low: Value | None) -> tuple[Value, Value]:
-    """Return ``exp(x + low)`` in parts, for `x` up to `_BEYOND`: 1 without computing it where all of `x` are 0.
-
-    Phases, exponentials of imaginary numbers, take half of the time.
-    """
+def _times_exp(x: Value, low: Value | None, c: Value, s: Value) -> Parts:
+    """Return ``exp(x + low)`` times two numbers, for `x` up to `_BEYOND`."""
     below = x < -_BEYOND
-    limited = select(below, -_BEYOND, x)
-    if low is not None:
-        return exp_in_parts(limited, select(below, 0.0, low))
-    one, zero = x.like(1.0), x.like(0.0)
-    m, k = x.body.unless_all(x.body.any(x.unequal(0.0)), (one, zero), lambda: exp_in_parts(limited))
-    return m, k
+    m, k = exp_in_parts(select(below, -_BEYOND, x), None if low is None else select(below, 0.0, low))
+    return times_power(m, c, k), times_power(m, s, k)
 
 
 def times_power(m: Value, x: Value, k: Value) -> Value:
