@@ -197,7 +197,7 @@ def apply(code: int, *operands: Any) -> Tensor:
     tape = mode.tape
     floats = [value for j, value in enumerate(values) if j not in row.boolean_operands]
     kinds: list[Any] = [type(value) if type(value) in _NUMBERS_OF_ROWS else value.dtype for value in floats]
-    if all(map(_is_integral, kinds)):
+    if row.takes_real and all(map(_is_integral, kinds)):
         return _without_tape(row, values)
     if mode.recorder is not None:
         weak = mode.recorder.is_weak
@@ -206,6 +206,8 @@ def apply(code: int, *operands: Any) -> Tensor:
             for value, kind in zip(floats, kinds, strict=True)
         ]
     dtype = promoted(*kinds)
+    if not row.takes_real:
+        dtype = promoted(dtype, np.dtype(np.complex64))
     if dtype.kind == "c":
         return _apply_to_complex(row, values, dtype)
     check_dtype(dtype, row.name)
