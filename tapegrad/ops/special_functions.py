@@ -295,11 +295,16 @@ def _far(square_of_order: str, x: str, sign: str, near: str, beyond: str = "30",
     That of I'/I is the same at -x. A difference, as in `near`, loses as many digits there as `x` has. In the plane `x`
     is in the right half, which is one more `test`.
     """
+    slope = _slope_far_out(square_of_order, x if test else f"absolute({x})", sign)
+    return f"where({test}(absolute({x})>{beyond}), -y*({slope}+0.5)/{x}, {near})"
+
+
+def _slope_far_out(square_of_order: str, x: str, sign: str) -> str:
+    """Write Temme's fraction: ``-x*K'/K-x-0.5`` for the sign "+"."""
     fraction = ""
     for k in range(6, 0, -1):
-        size = x if test else f"absolute({x})"
-        fraction = f"-({(k - 0.5) ** 2}-{square_of_order})/(2*({k}{sign}{size}){fraction})"
-    return f"where({test}(absolute({x})>{beyond}), -y*({fraction}+0.5)/{x}, {near})"
+        fraction = f"-({(k - 0.5) ** 2}-{square_of_order})/(2*({k}{sign}{x}){fraction})"
+    return fraction
 
 
 def _of_order(
@@ -327,8 +332,8 @@ def _scaled_hankel(name: str, turn: str, test: str) -> Op:
     return _in_plane(name, f"{turn}*({partial})", takes_real=False, arguments=("v", "z"))
 
 
-# The scales exp(-absolute(imag(x1))) and exp(-absolute(real(x1))) are not analytic. These are their terms in the partial
-# by x1; in that by its conjugate the first one has the other sign.
+# The scales exp(-absolute(imag(x1))) and exp(-absolute(real(x1))) are not analytic. These are their terms in the
+# partial by x1; in that by its conjugate the first one has the other sign.
 _BY_IMAG, _BY_REAL = "0.5*1j*sign(imag(x1))*y", "-0.5*sign(real(x1))*y"
 
 
@@ -383,6 +388,10 @@ BESSEL = (
         "hyp0f1", "bessel", _hyp0f1("x0"), (UNKNOWN, f"{_hyp0f1('(x0+1)')}/x0"), (POSITIVE, (-4.0, 4.0)),
         home="tapegrad.special", arguments=("v", "z"),
     ),
+    Op(
+        "complex_hyp0f1", "bessel", "hyp0f1(x0, x1)", (UNKNOWN, "hyp0f1(x0+1, x1)/x0"), (POSITIVE, (-4.0, 4.0)),
+        home=None, arguments=("v", "z"), takes_complex=True, takes_real=False, real_operands=(0,),
+    ),
 )  # fmt: skip
 
 # --- functions that are one result of SciPy's: of Airy's equation (DLMF 9.2.1), and integrals -------------------------
@@ -408,7 +417,43 @@ def _result(name: str, partial: str, domain: Domain, complex_partial: str = "") 
 
 
 _ON_LINE = (-4.0, 4.0)
+# The logarithm of the scale of airye.
+_AIRY_SCALE = "(x0*sqrt(x0)/1.5)"
+
+
+def _scaled_airy(near: str, square_of_order: str, by_power: str, sign: str, test: str) -> str:
+    """Write the derivative of a scaled Airy function; far out as a power times a Bessel function (DLMF 9.6)."""
+    slope = _slope_far_out(square_of_order, _AIRY_SCALE, sign)
+    return f"where(({test})&(absolute({_AIRY_SCALE})>30), y*({by_power}-1.5*({slope}))/x0, {near})"
+
+
+def _scaled_ai(name: str, near: str, square_of_order: str, by_power: str) -> Op:
+    text = _scaled_airy(f"{near}+sqrt(x0)*y", square_of_order, by_power, "+", "{test}")
+    right = text.format(test=f"real({_AIRY_SCALE})>=0")
+    return _result(name, text.format(test="x0>0"), POSITIVE, right)
+
+
+def _scaled_bi(name: str, near: str, square_of_order: str, by_power: str) -> Op:
+    """Make the row of Bi or its derivative times ``exp(-absolute(real(t)))``, which is not analytic."""
+    on_line = _scaled_airy(f"{near}-where(x0>0, sqrt(x0), 0)*y", square_of_order, by_power, "-", "x0>0")
+    half = f"0.5*sign(real({_AIRY_SCALE}))*y"
+    return complex_row(
+        "bessel",
+        name,
+        (on_line,),
+        _ON_LINE,
+        complex_partials=(f"{near}-{half}*sqrt(x0)",),
+        conjugate_partials=(f"-{half}*conjugate(sqrt(x0))",),
+        home=None,
+        arguments=("z",),
+    )
+
+
 INTEGRALS = (
+    _scaled_ai("airye_ai", "airye_ai_dot(x0)", "1/9", "-0.25"),
+    _scaled_ai("airye_ai_dot", "x0*airye_ai(x0)", "4/9", "0.25"),
+    _scaled_bi("airye_bi", "airye_bi_dot(x0)", "1/9", "-0.25"),
+    _scaled_bi("airye_bi_dot", "x0*airye_bi(x0)", "4/9", "0.25"),
     _result("airy_ai", "airy_ai_dot(x0)", _ON_LINE),
     _result("airy_ai_dot", "where(airy_ai(x0)==0, 0, x0*airy_ai(x0))", _ON_LINE),
     _result("airy_bi", "airy_bi_dot(x0)", _ON_LINE),

@@ -76,7 +76,17 @@ SINC = "as np.sinc: pi*x is rounded, and its sine is lost beyond 2**53"
         ("binom",): "SciPy's loop has 9 digits where x is nearly 0, and 11 for large y",
         ("hyp0f1",): "SciPy's loop is nan for z < 0 where gamma(v) overflows",
         ("yve",): "SciPy's loop is inf for -inf where it overflows",
-        **dict.fromkeys([("airy_ai",), ("airy_ai_dot",), ("airy_bi",), ("airy_bi_dot",)], _AIRY),
+        **dict.fromkeys(
+            [
+                ("airy_ai",),
+                ("airy_ai_dot",),
+                ("airy_bi",),
+                ("airy_bi_dot",),
+                ("airye_bi",),
+                ("airye_bi_dot",),
+            ],
+            _AIRY,
+        ),
     },
 )
 def test_primal_is_accurate_in_float64(op: Op) -> None:

@@ -147,7 +147,7 @@ _RESULTS |= _by_name(
         " radians real round",
         "Tensor | Booleans": "signbit",
         "tuple[Tensor, Tensor]": "divmod fresnel modf shichi sici",
-        "tuple[Tensor, Tensor, Tensor, Tensor]": "airy",
+        "tuple[Tensor, Tensor, Tensor, Tensor]": "airy airye",
         "tuple[Tensor, Tensor | npt.NDArray[np.intc]]": "frexp",
         "Tensor | npt.NDArray[Any]": "bitwise_and bitwise_count bitwise_or bitwise_xor gcd invert lcm left_shift"
         " right_shift Tensor.__lshift__ Tensor.__rlshift__ Tensor.__rshift__ Tensor.__rrshift__",

@@ -42,6 +42,15 @@ DOCS: dict[str, UfuncDoc] = {
         "Tensor([0.35502805, 0.13529242])",
         f"Ai, Aip, Bi, Bip : Tensor\n    {_OF_COMPLEX}",
     ),
+    "airye": UfuncDoc(
+        "Compute Airy's functions and their derivatives, scaled by an exponential.",
+        "With ``t = 2/3 * z**1.5`` the factor of Ai is ``exp(t)``, that of Bi ``exp(-abs(t.real))``, which is not\n"
+        "analytic: it has a derivative by each part. Ai of negative real `z` is nan. Far out the derivatives on the\n"
+        f"positive axis are continued fractions (DLMF 9.6; Temme 1975).\n\n{_EACH}",
+        ">>> ai, ai_dot, bi, bi_dot = tg.special.airye(tg.tensor([0.0, 1.0]))\n>>> ai\n"
+        "Tensor([0.35502805, 0.26351364])",
+        f"eAi, eAip, eBi, eBip : Tensor\n    {_OF_COMPLEX}",
+    ),
     "fresnel": UfuncDoc(
         "Compute the Fresnel integrals of ``sin(pi*t**2/2)`` and ``cos(pi*t**2/2)`` from 0 on.",
         f"The derivatives are ``sin(pi*z**2/2)`` and ``cos(pi*z**2/2)`` (DLMF 7.2.7 and 7.2.8).\n\n{_EACH}",

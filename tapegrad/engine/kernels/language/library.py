@@ -22,6 +22,7 @@ _SCIPY_UNARY = {
 # SciPy's functions of several results: the function by each, in their order
 _SEVERAL = {
     "airy": ("airy_ai", "airy_ai_dot", "airy_bi", "airy_bi_dot"),
+    "airye": ("airye_ai", "airye_ai_dot", "airye_bi", "airye_bi_dot"),
     "fresnel": ("fresnel_s", "fresnel_c"),
     "sici": ("sici_s", "sici_c"),
     "shichi": ("shichi_s", "shichi_c"),
@@ -79,6 +80,7 @@ COMPLEX_SIGNATURES: dict[str, str] = {
     **dict.fromkeys(
         (
             "jv", "yv", "iv", "ive", "kv", "kve", "jve", "yve", "hankel1", "hankel2", "hankel1e", "hankel2e",
+            "hyp0f1",
         ),
         "dD->D",
     ),

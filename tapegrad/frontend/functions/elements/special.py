@@ -357,6 +357,7 @@ def _of_several_results(name: str, argument: str, *rows: str) -> Callable[..., t
 
 
 airy = _of_several_results("airy", "z", "airy_ai", "airy_ai_dot", "airy_bi", "airy_bi_dot")
+airye = _of_several_results("airye", "z", "airye_ai", "airye_ai_dot", "airye_bi", "airye_bi_dot")
 fresnel = _of_several_results("fresnel", "z", "fresnel_s", "fresnel_c")
 sici = _of_several_results("sici", "x", "sici_s", "sici_c")
 shichi = _of_several_results("shichi", "x", "shichi_s", "shichi_c")
@@ -366,6 +367,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     **_ROWS,
     **{name: ELEMENTWISE[name] for name in ("digamma", "erf", "erfc", "expm1", "log1p", "sinc")},
     "airy": airy,
+    "airye": airye,
     "comb": comb,
     "expit": ELEMENTWISE["sigmoid"],
     "gammaln": ELEMENTWISE["lgamma"],
@@ -386,5 +388,5 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 # Functions that are public in `tapegrad.special` only; the others are public in `tapegrad`, too.
 OWN = (
-    *_ROWS.values(), airy, comb, expn, fresnel, kn, lambertw, multigammaln, polygamma, shichi, sici, yn, zeta,
+    *_ROWS.values(), airy, airye, comb, expn, fresnel, kn, lambertw, multigammaln, polygamma, shichi, sici, yn, zeta,
 )  # fmt: skip
