@@ -13,7 +13,7 @@ import numpy as np
 
 from tapegrad.engine import kernel_table
 from tapegrad.engine.kernels.language.frame import COUNT, FIELDS, STRIDE, Y_STRIDE, X, Y
-from tapegrad.engine.kernels.language.library import COMPILED, COMPLEX_SCIPY, SCIPY
+from tapegrad.engine.kernels.language.library import COMPILED, COMPLEX_SCIPY, RESULTS, SCIPY
 from tapegrad.engine.runtime import library_loops
 from tapegrad.engine.runtime.library_loops import ufunc
 from tapegrad.ops import BY_NAME, CODES, CONSTANTS, PRIMALS, Op, evaluate, names_in
@@ -47,6 +47,8 @@ class _NumPyNames(dict[str, Any]):
     def __missing__(self, name: str) -> Any:
         if name == "log1p":
             self[name] = _log1p
+        elif name in RESULTS:
+            self[name] = functools.partial(_result_of, name)
         elif COMPLEX_SCIPY.get(name) != SCIPY.get(name) and name in COMPLEX_SCIPY:
             self[name] = functools.partial(_by_dtype, name)
         elif name in SCIPY:
@@ -71,8 +73,13 @@ def _log1p(x: Any) -> Any:
 
 
 def _by_dtype(name: str, *operands: Any) -> Any:
-    """Call SciPy's function, which is another one for complex operands."""
-    return ufunc(name, np.iscomplexobj(operands[-1]))(*operands)
+    """Call SciPy's function, which is another one for complex operands, or is complex of real ones as well."""
+    return ufunc(name, name not in SCIPY or np.iscomplexobj(operands[-1]))(*operands)
+
+
+def _result_of(name: str, x: Any) -> Any:
+    """Return one result of SciPy's function."""
+    return ufunc(name)(x)[RESULTS[name]]
 
 
 def _lambertw(k: int, x: Any) -> Any:

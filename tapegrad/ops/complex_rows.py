@@ -75,6 +75,7 @@ class ChosenRow(NamedTuple):
 _ROWS: dict[tuple[str, tuple[bool, ...]], ChosenRow] = {
     ("sign", (True,)): ChosenRow("complex_sign"),
     ("tan", (True,)): ChosenRow("complex_tan"),
+    ("hyp0f1", (False, True)): ChosenRow("complex_hyp0f1"),
     ("add", (True, False)): ChosenRow("add_real"),
     ("add", (False, True)): ChosenRow("add_real", swapped=True),
     ("subtract", (True, False)): ChosenRow("subtract_real"),

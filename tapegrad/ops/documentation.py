@@ -335,6 +335,8 @@ def _returns(row: Op) -> str:
             "    While a function is being recorded, a Tensor of booleans that each replay computes."
         )
     dtype = "its dtype" if row.arity == 1 else "their common dtype"
+    if not row.takes_real:
+        dtype = "is complex, of its precision" if row.arity == 1 else "is complex, of their precision"
     return f"Returns\n-------\nTensor\n    Has {shape} and {dtype}. A constant if all operands are."
 
 

@@ -522,6 +522,22 @@ Tensor([-0.30134039,  0.30134039])
 >>> y.backward()
 >>> x.grad
 array([-0.20536156, -0.20536156])""",
+    "wofz": """\
+>>> z = tg.tensor([-2.0, 2.0])
+>>> y = tg.special.wofz(z)
+>>> y
+Tensor([0.01831564-0.34002622j, 0.01831564+0.34002622j], dtype=complex128)
+>>> y.real.backward()
+>>> z.grad
+array([ 0.07326256, -0.07326256])""",
+    "erfi": """\
+>>> z = tg.tensor([-1.0, 1.0])
+>>> y = tg.special.erfi(z)
+>>> y
+Tensor([-1.65042576,  1.65042576])
+>>> y.backward()
+>>> z.grad
+array([3.06725259, 3.06725259])""",
     "expi": """\
 >>> x = tg.tensor([1.1, 3.0])
 >>> y = tg.special.expi(x)
@@ -733,6 +749,14 @@ Tensor([-0.04987244,  0.69314718])
 >>> y.backward()
 >>> x.grad
 array([-0.42375494,  0.92278434])""",
+    "loggamma": """\
+>>> z = tg.tensor([1.1, 3.0])
+>>> y = tg.special.loggamma(z)
+>>> y
+Tensor([-0.04987244,  0.69314718])
+>>> y.backward()
+>>> z.grad
+array([-0.42375494,  0.92278434])""",
     "digamma": """\
 >>> x = tg.tensor([1.1, 3.0])
 >>> y = tg.digamma(x)
@@ -925,6 +949,60 @@ Tensor([0.18527129, 0.06515955])
 >>> y.backward()
 >>> x.grad
 array([0.0156678 , 0.01300975])""",
+    "jve": """\
+>>> v = [1.2, 2.8]
+>>> z = tg.tensor([1.6, 3.5])
+>>> y = tg.special.jve(v, z)
+>>> y
+Tensor([0.51159186, 0.41919036])
+>>> y.backward()
+>>> z.grad
+array([0.17799532, 0.09679226])""",
+    "yve": """\
+>>> v = [1.2, 2.8]
+>>> z = tg.tensor([1.6, 3.5])
+>>> y = tg.special.yve(v, z)
+>>> y
+Tensor([-0.46604611, -0.28896176])
+>>> y.backward()
+>>> z.grad
+array([0.61559488, 0.36718903])""",
+    "hankel1": """\
+>>> v = [1.2, 2.8]
+>>> z = tg.tensor([1.6, 3.5])
+>>> y = tg.special.hankel1(v, z)
+>>> y
+Tensor([0.51159186-0.46604611j, 0.41919036-0.28896176j], dtype=complex128)
+>>> y.real.backward()
+>>> z.grad
+array([0.17799532, 0.09679226])""",
+    "hankel2": """\
+>>> v = [1.2, 2.8]
+>>> z = tg.tensor([1.6, 3.5])
+>>> y = tg.special.hankel2(v, z)
+>>> y
+Tensor([0.51159186+0.46604611j, 0.41919036+0.28896176j], dtype=complex128)
+>>> y.real.backward()
+>>> z.grad
+array([0.17799532, 0.09679226])""",
+    "hankel1e": """\
+>>> v = [1.2, 2.8]
+>>> z = tg.tensor([1.6, 3.5])
+>>> y = tg.special.hankel1e(v, z)
+>>> y
+Tensor([-0.48078563-0.4977654j , -0.29119067+0.41764512j], dtype=complex128)
+>>> y.real.backward()
+>>> z.grad
+array([0.11236962, 0.1981996 ])""",
+    "hankel2e": """\
+>>> v = [1.2, 2.8]
+>>> z = tg.tensor([1.6, 3.5])
+>>> y = tg.special.hankel2e(v, z)
+>>> y
+Tensor([-0.48078563+0.4977654j , -0.29119067-0.41764512j], dtype=complex128)
+>>> y.real.backward()
+>>> z.grad
+array([0.11236962, 0.1981996 ])""",
     "kv": """\
 >>> v = [1.2, 2.8]
 >>> x = tg.tensor([1.6, 3.5])

@@ -13,7 +13,7 @@ ODD_SQUARES: tuple[str, ...] = tuple(str(_k * _k) for _k in range(1, 19, 2))
 def special_row(family: str, name: str, partials: tuple[str, ...], *domains: Domain, **rest: Any) -> Op:
     """Make a row whose primal is the loop of its name; `tapegrad.special` has its function."""
     primal = f"{name}({', '.join(f'x{j}' for j in range(len(domains)))})"
-    return Op(name, family, primal, partials, domains, home="tapegrad.special", **rest)
+    return Op(name, family, primal, partials, domains, **{"home": "tapegrad.special", **rest})
 
 
 def complex_row(family: str, name: str, partials: tuple[str, ...], *domains: Domain, **rest: Any) -> Op:

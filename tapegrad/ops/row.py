@@ -225,6 +225,8 @@ class Op:
         True if exchanging the two operands changes nothing, not even a rounding.
     takes_complex
         True if there are kernels for complex operands: the texts are right for them as they stand.
+    takes_real
+        False if there are none for real operands, which are converted: the result of real numbers is complex.
     real_operands
         Operands that are real beside complex ones.
     real_result
@@ -248,6 +250,7 @@ class Op:
     arguments: tuple[str, ...] = ()
     commutative: bool = False
     takes_complex: bool = False
+    takes_real: bool = True
     real_operands: tuple[int, ...] = ()
     real_result: bool = False
     complex_partials: tuple[str, ...] = ()
@@ -296,7 +299,7 @@ class Op:
     @property
     def dtypes(self) -> tuple[str, ...]:
         """The dtypes of operand `variant` that have a kernel."""
-        return (*_FLOATS, *_COMPLEX) if self.takes_complex else _FLOATS
+        return (*_FLOATS * self.takes_real, *_COMPLEX * self.takes_complex)
 
     @property
     def variant(self) -> int:

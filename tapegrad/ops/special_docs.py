@@ -15,7 +15,11 @@ _STUDENT = (
 )
 _BESSEL = "Bessel functions: DLMF 10.6."
 _MODIFIED = "Modified Bessel functions: DLMF 10.29."
-_SCALED = f"{_MODIFIED} Far out the derivative is a continued fraction (Temme 1975)."
+_HANKEL = "Hankel functions: DLMF 10.6."
+_COMPLEX = "The result is complex, of real arguments as well."
+_FAR_OUT = "Far out the derivative is a continued fraction (Temme 1975)."
+_SCALED = f"{_MODIFIED} {_FAR_OUT}"
+_SCALE = "Of complex arguments the factor is that of `z.{}`: it is not analytic, and has a derivative by each part."
 _BETWEEN = "Defined for ``0 <= x <= 1``; nan elsewhere."
 _DENSITY = "exp(-x1)*power(x1, x0-1)/gamma(x0)"
 _BETA_DENSITY = "power(x2, x0-1)*power(1-x2, x1-1)/beta(x0, x1)"
@@ -28,8 +32,8 @@ def _doc(
     return OpDoc(summary, derivatives, domain, kinks, source, scipy=name)
 
 
-def _of_order(name: str, what: str, source: str, *derivatives: str) -> OpDoc:
-    return _doc(name, f"Compute the {what} of real order `v`.", *derivatives, source=source)
+def _of_order(name: str, what: str, source: str, *derivatives: str, domain: str = "") -> OpDoc:
+    return _doc(name, f"Compute the {what} of real order `v`.", *derivatives, domain=domain, source=source)
 
 
 SPECIAL_DOCS: dict[str, OpDoc] = {
@@ -41,6 +45,13 @@ SPECIAL_DOCS: dict[str, OpDoc] = {
     "erfcx": _doc(
         "erfcx", "Compute ``exp(x**2) * erfc(x)`` without underflow.", "2*x0*y-2/sqrt(pi)",
         source=f"{_ERROR} From 5 on the derivative is a continued fraction (DLMF 7.9.1).",
+    ),
+    "erfi": _doc(
+        "erfi", "Compute the imaginary error function ``-i * erf(i*z)``.", "2/sqrt(pi)*exp(square(x0))", source=_ERROR,
+    ),
+    "wofz": _doc(
+        "wofz", "Compute the Faddeeva function ``exp(-z**2) * erfc(-i*z)``.", "2j/sqrt(pi)-2*x0*y", domain=_COMPLEX,
+        source="DLMF 7.2.3 and 7.10.3. Far out the derivative is a continued fraction (DLMF 7.9.1).",
     ),
     "erfinv": _doc(
         "erfinv", "Compute the inverse of the error function.", "sqrt(pi)/2*exp(square(y))",
@@ -104,6 +115,11 @@ SPECIAL_DOCS: dict[str, OpDoc] = {
     "lgamma": _doc(
         "gammaln", "Compute the logarithm of the absolute value of the gamma function.",
         domain="It is inf at 0 and the negative integers.", source=_GAMMA,
+    ),
+    "loggamma": _doc(
+        "loggamma", "Compute the principal branch of the logarithm of the gamma function.",
+        domain="Real operands must be positive; the result is nan below 0. Complex ones have a cut there.",
+        source=_GAMMA,
     ),
     "digamma": _doc(
         "psi", "Compute the digamma function, the derivative of `lgamma`.", "zeta(2, x0)",
@@ -181,7 +197,24 @@ SPECIAL_DOCS: dict[str, OpDoc] = {
     "iv": _of_order("iv", "modified Bessel function of the first kind", _MODIFIED),
     "ive": _of_order(
         "ive", "modified Bessel function of the first kind, times ``exp(-abs(x))``,", _SCALED, "nan",
-        "0.5*(ive(x0-1, x1)+ive(x0+1, x1))-sign(x1)*y",
+        "0.5*(ive(x0-1, x1)+ive(x0+1, x1))-sign(x1)*y", domain=_SCALE.format("real"),
+    ),
+    "jve": _of_order(
+        "jve", "Bessel function of the first kind, times ``exp(-abs(z.imag))``,", _BESSEL, domain=_SCALE.format("imag"),
+    ),
+    "yve": _of_order(
+        "yve", "Bessel function of the second kind, times ``exp(-abs(z.imag))``,", _BESSEL,
+        "nan", "0.5*(yve(x0-1, x1)-yve(x0+1, x1))", domain=_SCALE.format("imag"),
+    ),
+    "hankel1": _of_order("hankel1", "Hankel function of the first kind", _HANKEL, domain=_COMPLEX),
+    "hankel2": _of_order("hankel2", "Hankel function of the second kind", _HANKEL, domain=_COMPLEX),
+    "hankel1e": _of_order(
+        "hankel1e", "Hankel function of the first kind, times ``exp(-i*z)``,", f"{_HANKEL} {_FAR_OUT}", "nan",
+        "0.5*(hankel1e(x0-1, x1)-hankel1e(x0+1, x1))-1j*y", domain=_COMPLEX,
+    ),
+    "hankel2e": _of_order(
+        "hankel2e", "Hankel function of the second kind, times ``exp(i*z)``,", f"{_HANKEL} {_FAR_OUT}", "nan",
+        "0.5*(hankel2e(x0-1, x1)-hankel2e(x0+1, x1))+1j*y", domain=_COMPLEX,
     ),
     "kv": _of_order("kv", "modified Bessel function of the second kind", _MODIFIED),
     "kve": _of_order(

@@ -3,6 +3,7 @@
 A partial ``nan`` says that none is known in closed form: whoever differentiates by that operand is refused.
 """
 
+import math
 from typing import Any
 
 from tapegrad.ops.distribution_functions import DISTRIBUTIONS
@@ -45,6 +46,10 @@ _COMPLEX_ERFCX = (
         "u", "where(real(x0)<0, -x0, x0)",
     )
 )  # fmt: skip
+# Far out the square is a difference of infinite numbers.
+_SQUARE_FALLS = "(absolute(x0)>1e150)&(absolute(imag(x0))>=absolute(real(x0)))"
+# The Faddeeva function is erfcx of -i*z.
+_FADDEEVA = "-1j*(" + substitute(_COMPLEX_ERFCX, "x0", "(-1j*x0)") + ")"
 # Off the real axis the integral has an exponential beside its series.
 _COMPLEX_DAWSON = (
     f"where(absolute(x0)<8, 1-2*x0*y, {_DAWSON_FAR}-sign(imag(x0))*sqrt_pi*(1j*x0)*exp(-square(x0)))"
@@ -69,6 +74,14 @@ ERROR = (
     complex_row(
         "special", "dawsn", (f"where(absolute(x0)<8, 1-2*x0*y, {_DAWSON_FAR})",), (-4.0, 4.0),
         complex_partials=(_COMPLEX_DAWSON,),
+    ),
+    Op(
+        "wofz", "special", "wofz(x0)", (_FADDEEVA,), ((-4.0, 4.0),), home="tapegrad.special", arguments=("z",),
+        takes_complex=True, takes_real=False,
+    ),
+    complex_row(
+        "special", "erfi", ("two_over_sqrt_pi*exp(square(x0))",), (-2.0, 2.0), arguments=("z",),
+        complex_partials=(f"where({_SQUARE_FALLS}, 0, two_over_sqrt_pi*exp(square(x0)))",),
     ),
     complex_row("special", "expi", ("exp(x0)/x0",), POSITIVE),
     complex_row("special", "exp1", ("-exp(-x0)/x0",), POSITIVE),
@@ -228,6 +241,7 @@ _BINOM_BY_X, _BINOM_BY_Y = digamma_rise("(x0-x1+1)", "x1"), digamma_rise("(x1+1)
 
 GAMMA = (
     Op("lgamma", "gamma", "lgamma(x0)", ("digamma(x0)",), (POSITIVE,), takes_complex=True),
+    complex_row("gamma", "loggamma", ("digamma(x0)",), POSITIVE, arguments=("z",)),
     Op(
         "digamma", "gamma", "digamma(x0)", (_TRIGAMMA,), (POSITIVE,), takes_complex=True,
         complex_partials=(_COMPLEX_TRIGAMMA,),
@@ -281,22 +295,46 @@ def _far(square_of_order: str, x: str, sign: str, near: str, beyond: str = "30",
     That of I'/I is the same at -x. A difference, as in `near`, loses as many digits there as `x` has. In the plane `x`
     is in the right half, which is one more `test`.
     """
+    slope = _slope_far_out(square_of_order, x if test else f"absolute({x})", sign)
+    return f"where({test}(absolute({x})>{beyond}), -y*({slope}+0.5)/{x}, {near})"
+
+
+def _slope_far_out(square_of_order: str, x: str, sign: str) -> str:
+    """Write Temme's fraction: ``-x*K'/K-x-0.5`` for the sign "+"."""
     fraction = ""
     for k in range(6, 0, -1):
-        size = x if test else f"absolute({x})"
-        fraction = f"-({(k - 0.5) ** 2}-{square_of_order})/(2*({k}{sign}{size}){fraction})"
-    return f"where({test}(absolute({x})>{beyond}), -y*({fraction}+0.5)/{x}, {near})"
+        fraction = f"-({(k - 0.5) ** 2}-{square_of_order})/(2*({k}{sign}{x}){fraction})"
+    return fraction
 
 
-def _of_order(name: str, partial: str, domain: Domain = POSITIVE, **rest: Any) -> Op:
+def _of_order(
+    name: str, partial: str, domain: Domain = POSITIVE, arguments: tuple[str, ...] = ("v", "x"), **rest: Any
+) -> Op:
     """Make a row of an order, which has no derivative, and an argument."""
-    return special_row("bessel", name, (UNKNOWN, partial), _ORDER, domain, arguments=("v", "x"), **rest)
+    return special_row("bessel", name, (UNKNOWN, partial), _ORDER, domain, arguments=arguments, **rest)
 
 
-def _in_plane(name: str, partial: str, complex_partial: str = "") -> Op:
+def _in_plane(name: str, partial: str, complex_partial: str = "", **rest: Any) -> Op:
     """Make such a row that takes a complex argument, too; the order stays real."""
     partials = (UNKNOWN, complex_partial or partial)
-    return _of_order(name, partial, takes_complex=True, real_operands=(0,), complex_partials=partials)
+    return _of_order(name, partial, takes_complex=True, real_operands=(0,), complex_partials=partials, **rest)
+
+
+def _hankel(name: str) -> Op:
+    """Make the row of a Hankel function, which is complex of real arguments as well."""
+    return _in_plane(name, f"0.5*({name}(x0-1, x1)-{name}(x0+1, x1))", takes_real=False, arguments=("v", "z"))
+
+
+def _scaled_hankel(name: str, turn: str, test: str) -> Op:
+    """Make the row of a scaled Hankel function: up to a constant kve at ``turn*x1``, by which the derivative is."""
+    near = f"y-0.5*{turn}*({name}(x0-1, x1)-{name}(x0+1, x1))"
+    partial = _far("square(x0)", f"({turn}*x1)", "+", near, "30+10*absolute(x0)", f"({test})&")
+    return _in_plane(name, f"{turn}*({partial})", takes_real=False, arguments=("v", "z"))
+
+
+# The scales exp(-absolute(imag(x1))) and exp(-absolute(real(x1))) are not analytic. These are their terms in the
+# partial by x1; in that by its conjugate the first one has the other sign.
+_BY_IMAG, _BY_REAL = "0.5*1j*sign(imag(x1))*y", "-0.5*sign(real(x1))*y"
 
 
 def _hyp0f1(v: str) -> str:
@@ -319,9 +357,23 @@ BESSEL = (
     _in_plane("jv", "0.5*(jv(x0-1, x1)-jv(x0+1, x1))"),
     _in_plane("yv", "where(absolute(y)==inf, -y, 0.5*(yv(x0-1, x1)-yv(x0+1, x1)))"),
     _in_plane("iv", "0.5*(iv(x0-1, x1)+iv(x0+1, x1))"),
-    _of_order(
-        "ive", _far("square(x0)", "x1", "-", "0.5*(ive(x0-1, x1)+ive(x0+1, x1))-sign(x1)*y", "30+10*absolute(x0)")
+    _in_plane(
+        "ive", _far("square(x0)", "x1", "-", "0.5*(ive(x0-1, x1)+ive(x0+1, x1))-sign(x1)*y", "30+10*absolute(x0)"),
+        f"0.5*(ive(x0-1, x1)+ive(x0+1, x1))+{_BY_REAL}", conjugate_partials=("0", _BY_REAL),
     ),
+    _in_plane(
+        "jve", "0.5*(jve(x0-1, x1)-jve(x0+1, x1))", f"0.5*(jve(x0-1, x1)-jve(x0+1, x1))+{_BY_IMAG}",
+        conjugate_partials=("0", f"-{_BY_IMAG}"), arguments=("v", "z"),
+    ),
+    _in_plane(
+        "yve", "where(absolute(y)==inf, absolute(y), 0.5*(yve(x0-1, x1)-yve(x0+1, x1)))",
+        f"0.5*(yve(x0-1, x1)-yve(x0+1, x1))+{_BY_IMAG}",
+        conjugate_partials=("0", f"-{_BY_IMAG}"), arguments=("v", "z"),
+    ),
+    _hankel("hankel1"),
+    _hankel("hankel2"),
+    _scaled_hankel("hankel1e", "(-1j)", "imag(x1)>=0"),
+    _scaled_hankel("hankel2e", "1j", "imag(x1)<=0"),
     _in_plane("kv", "-0.5*(kv(x0-1, x1)+kv(x0+1, x1))"),
     _in_plane(
         "kve",
@@ -336,7 +388,93 @@ BESSEL = (
         "hyp0f1", "bessel", _hyp0f1("x0"), (UNKNOWN, f"{_hyp0f1('(x0+1)')}/x0"), (POSITIVE, (-4.0, 4.0)),
         home="tapegrad.special", arguments=("v", "z"),
     ),
+    Op(
+        "complex_hyp0f1", "bessel", "hyp0f1(x0, x1)", (UNKNOWN, "hyp0f1(x0+1, x1)/x0"), (POSITIVE, (-4.0, 4.0)),
+        home=None, arguments=("v", "z"), takes_complex=True, takes_real=False, real_operands=(0,),
+    ),
 )  # fmt: skip
+
+# --- functions that are one result of SciPy's: of Airy's equation (DLMF 9.2.1), and integrals -------------------------
+
+# sinh(x)/x and sin(x)/x, near 0 by their power series, whose derivatives lose no digits there.
+_SINHC, _SINC = (
+    polynomial("square(x0)", *(f"{sign if k % 2 else ''}1/{math.factorial(2 * k + 1)}" for k in range(10)))
+    for sign in ("", "-")
+)
+
+
+def _result(name: str, partial: str, domain: Domain, complex_partial: str = "") -> Op:
+    """Make a row whose public function has the results of several rows."""
+    return complex_row(
+        "bessel",
+        name,
+        (partial,),
+        domain,
+        complex_partials=(complex_partial or partial,),
+        home=None,
+        arguments=("z",),
+    )
+
+
+_ON_LINE = (-4.0, 4.0)
+# The logarithm of the scale of airye.
+_AIRY_SCALE = "(x0*sqrt(x0)/1.5)"
+
+
+def _scaled_airy(near: str, square_of_order: str, by_power: str, sign: str, test: str) -> str:
+    """Write the derivative of a scaled Airy function; far out as a power times a Bessel function (DLMF 9.6)."""
+    slope = _slope_far_out(square_of_order, _AIRY_SCALE, sign)
+    return f"where(({test})&(absolute({_AIRY_SCALE})>30), y*({by_power}-1.5*({slope}))/x0, {near})"
+
+
+def _scaled_ai(name: str, near: str, square_of_order: str, by_power: str) -> Op:
+    text = _scaled_airy(f"{near}+sqrt(x0)*y", square_of_order, by_power, "+", "{test}")
+    right = text.format(test=f"real({_AIRY_SCALE})>=0")
+    return _result(name, text.format(test="x0>0"), POSITIVE, right)
+
+
+def _scaled_bi(name: str, near: str, square_of_order: str, by_power: str) -> Op:
+    """Make the row of Bi or its derivative times ``exp(-absolute(real(t)))``, which is not analytic."""
+    on_line = _scaled_airy(f"{near}-where(x0>0, sqrt(x0), 0)*y", square_of_order, by_power, "-", "x0>0")
+    half = f"0.5*sign(real({_AIRY_SCALE}))*y"
+    return complex_row(
+        "bessel",
+        name,
+        (on_line,),
+        _ON_LINE,
+        complex_partials=(f"{near}-{half}*sqrt(x0)",),
+        conjugate_partials=(f"-{half}*conjugate(sqrt(x0))",),
+        home=None,
+        arguments=("z",),
+    )
+
+
+INTEGRALS = (
+    _scaled_ai("airye_ai", "airye_ai_dot(x0)", "1/9", "-0.25"),
+    _scaled_ai("airye_ai_dot", "x0*airye_ai(x0)", "4/9", "0.25"),
+    _scaled_bi("airye_bi", "airye_bi_dot(x0)", "1/9", "-0.25"),
+    _scaled_bi("airye_bi_dot", "x0*airye_bi(x0)", "4/9", "0.25"),
+    _result("airy_ai", "airy_ai_dot(x0)", _ON_LINE),
+    _result("airy_ai_dot", "where(airy_ai(x0)==0, 0, x0*airy_ai(x0))", _ON_LINE),
+    _result("airy_bi", "airy_bi_dot(x0)", _ON_LINE),
+    _result("airy_bi_dot", "where(airy_bi(x0)==0, 0, x0*airy_bi(x0))", _ON_LINE),
+    _result("fresnel_s", "sin(0.5*pi*square(x0))", (-1.9, 1.9)),
+    _result("fresnel_c", "cos(0.5*pi*square(x0))", (-1.9, 1.9)),
+    _result(
+        "sici_s",
+        f"where(absolute(x0)<1, {_SINC}, where(absolute(x0)==inf, 0, sin(x0)/x0))",
+        _ON_LINE,
+        f"where(absolute(x0)<1, {_SINC}, sin(x0)/x0)",
+    ),
+    _result("sici_c", "where(absolute(x0)==inf, 0, cos(x0)/x0)", POSITIVE, "cos(x0)/x0"),
+    _result(
+        "shichi_s",
+        f"where(absolute(x0)<1, {_SINHC}, where(absolute(x0)==inf, absolute(x0), sinh(x0)/x0))",
+        _ON_LINE,
+        f"where(absolute(x0)<1, {_SINHC}, sinh(x0)/x0)",
+    ),
+    _result("shichi_c", "where(absolute(x0)==inf, x0, cosh(x0)/x0)", POSITIVE, "cosh(x0)/x0"),
+)
 
 # --- complete elliptic integrals (DLMF 19.4.1 and 19.4.2) ------------------------------------------------------------
 
@@ -353,5 +491,5 @@ ELLIPTIC = (
 )
 
 SPECIAL: tuple[Op, ...] = (
-    *ERROR, *ENTROPY, *TRANSFORMS, *GAMMA, *BESSEL, *ELLIPTIC, *DISTRIBUTIONS,
+    *ERROR, *ENTROPY, *TRANSFORMS, *GAMMA, *BESSEL, *INTEGRALS, *ELLIPTIC, *DISTRIBUTIONS,
 )  # fmt: skip

@@ -103,7 +103,11 @@ def call_all(direction: str, dtype: str, count: int, names: Sequence[str]) -> No
     """Run the kernels for all facts on so many fields with nothing behind them; those of ops, or of all."""
     fields = fenced_pages(2 * PAGE, [PAGE])[PAGE - 8 * count : PAGE].view(np.int64)
     for number, op in enumerate(ELEMENTWISE):
-        if (direction == "reverse" and op.predicate) or (names and op.name not in names):
+        if (
+            dtype not in op.dtypes
+            or (direction == "reverse" and op.predicate)
+            or (names and op.name not in names)
+        ):
             continue
         every = [*all_facts(op, direction)]
         few = 3 if IS_DAILY and len(every) > 2 else 1

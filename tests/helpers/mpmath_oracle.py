@@ -11,10 +11,12 @@ import numpy as np
 
 from helpers.incomplete_oracle import INCOMPLETE
 from helpers.special_oracle import SPECIAL, constants
-from tapegrad.engine.kernels.language.library import SCIPY
+from tapegrad.engine.kernels.language.library import COMPLEX_SCIPY, SCIPY
 from tapegrad.ops import ELEMENTWISE, Op, evaluate, names_in
 
-DIFFERENTIABLE = [op for op in ELEMENTWISE if not op.predicate and op.differentiable_operands]
+DIFFERENTIABLE = [
+    op for op in ELEMENTWISE if op.takes_real and not op.predicate and op.differentiable_operands
+]
 MP = {
     **SPECIAL,
     "where": lambda condition, x, y: x if condition else y,
@@ -64,7 +66,7 @@ def _has_kink_at_the_ends(op: Op) -> bool:
 
 def calls_scipy(op: Op) -> bool:
     """Return whether the primal or a partial calls a loop of SciPy's."""
-    return any(names_in(text) & SCIPY.keys() for text in (op.primal, *op.partials))
+    return any(names_in(text) & (SCIPY.keys() | COMPLEX_SCIPY.keys()) for text in (op.primal, *op.partials))
 
 
 def has_slow_oracle(op: Op) -> bool:

@@ -51,6 +51,13 @@ def _inverse(name, function):
     return inverse
 
 
+def _scaled_airy(kind, order, z):
+    """A derivative of Ai times ``exp(t)``, or of Bi times ``exp(-abs(re(t)))``."""
+    t = 2 * z * mp.sqrt(z) / 3
+    scale = mp.exp(t) if kind == "ai" else mp.exp(-abs(mp.re(t)))
+    return scale * {"ai": mp.airyai, "bi": mp.airybi}[kind](z, derivative=order)
+
+
 SPECIAL = {
     "erf": mp.erf, "erfc": mp.erfc, "erfcx": lambda x: mp.exp(x * x) * mp.erfc(x), "erfinv": mp.erfinv,
     "erfcinv": lambda x: mp.erfinv(1 - x), "ndtr": _ndtr,
@@ -74,8 +81,22 @@ SPECIAL = {
     "i0": lambda x: mp.besseli(0, x), "i1": lambda x: mp.besseli(1, x),
     "i0e": lambda x: mp.exp(-abs(x)) * mp.besseli(0, x), "i1e": lambda x: mp.exp(-abs(x)) * mp.besseli(1, x),
     "jv": mp.besselj, "yv": mp.bessely, "iv": mp.besseli, "kv": mp.besselk,
-    "ive": lambda v, x: mp.exp(-abs(x)) * mp.besseli(v, x), "kve": lambda v, x: mp.exp(x) * mp.besselk(v, x),
+    "ive": lambda v, x: mp.exp(-abs(mp.re(x))) * mp.besseli(v, x), "kve": lambda v, x: mp.exp(x) * mp.besselk(v, x),
     "k0": lambda x: mp.besselk(0, x), "k1": lambda x: mp.besselk(1, x),
+    "hankel1": mp.hankel1, "hankel2": mp.hankel2,
+    "hankel1e": lambda v, z: mp.exp(-1j * z) * mp.hankel1(v, z),
+    "hankel2e": lambda v, z: mp.exp(1j * z) * mp.hankel2(v, z),
+    "jve": lambda v, z: mp.exp(-abs(mp.im(z))) * mp.besselj(v, z),
+    "yve": lambda v, z: mp.exp(-abs(mp.im(z))) * mp.bessely(v, z),
+    **{
+        f"airye_{kind}{dot}": lambda z, kind=kind, dot=dot: _scaled_airy(kind, len(dot) // 4, z)
+        for kind in ("ai", "bi") for dot in ("", "_dot")
+    },
+    "complex_hyp0f1": mp.hyp0f1,
+    "airy_ai": mp.airyai, "airy_ai_dot": lambda z: mp.airyai(z, derivative=1),
+    "airy_bi": mp.airybi, "airy_bi_dot": lambda z: mp.airybi(z, derivative=1),
+    "fresnel_s": mp.fresnels, "fresnel_c": mp.fresnelc, "sici_s": mp.si, "sici_c": mp.ci, "shichi_s": mp.shi,
+    "shichi_c": mp.chi, "erfi": mp.erfi, "wofz": lambda z: mp.exp(-z * z) * mp.erfc(-1j * z), "loggamma": mp.loggamma,
     "dawsn": lambda x: mp.sqrt(mp.pi) / 2 * mp.exp(-x * x) * mp.erfi(x), "expi": mp.ei, "exp1": mp.e1,
     "spence": lambda x: mp.polylog(2, 1 - x),
     "ellipk": mp.ellipk, "ellipe": mp.ellipe,

@@ -42,10 +42,13 @@ def example(row: Op) -> str:
     if row.predicate:
         return "\n".join([*lines, f">>> {call}", repr(result)])
     y = "z" if "y" in names else "y"
-    lines += [f">>> {y} = {call}", f">>> {y}", f"Tensor{repr(result).removeprefix('array')}"]
-    lines.append(f">>> {y}.backward()")
+    shown = repr(result).removeprefix("array")
+    if not row.takes_real:
+        shown = f"{shown.removesuffix(')')}, dtype=complex128)"
+    lines += [f">>> {y} = {call}", f">>> {y}", f"Tensor{shown}"]
+    lines.append(f">>> {y}.backward()" if row.takes_real else f">>> {y}.real.backward()")
     for j in row.differentiable_operands:
-        gradient = evaluate_numpy(row.partials[j], y=result, **values) * np.ones(len(operands[0]))
+        gradient = evaluate_numpy(row.partials[j], y=result, **values).real * np.ones(len(operands[0]))
         lines += [f">>> {names[j]}.grad", repr(gradient)]
     return "\n".join(lines)
 

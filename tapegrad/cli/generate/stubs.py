@@ -94,7 +94,7 @@ _PARAMETERS |= _by_name(
         "ArrayLike | None": "neginf posinf",
         "int": "decimals",
         "int | None": "ndigits",
-        "TensorLike | np.ndarray | None": "out1 out2",
+        "TensorLike | np.ndarray | None": "out1 out2 out3 out4",
     }
 )
 # The same for selection, writes by function, sets, searches, interpolation and polynomials.
@@ -146,7 +146,8 @@ _RESULTS |= _by_name(
         "Tensor": "angle around conjugate deg2rad degrees fabs fix float_power heaviside imag ldexp nan_to_num rad2deg"
         " radians real round",
         "Tensor | Booleans": "signbit",
-        "tuple[Tensor, Tensor]": "divmod modf",
+        "tuple[Tensor, Tensor]": "divmod fresnel modf shichi sici",
+        "tuple[Tensor, Tensor, Tensor, Tensor]": "airy airye",
         "tuple[Tensor, Tensor | npt.NDArray[np.intc]]": "frexp",
         "Tensor | npt.NDArray[Any]": "bitwise_and bitwise_count bitwise_or bitwise_xor gcd invert lcm left_shift"
         " right_shift Tensor.__lshift__ Tensor.__rlshift__ Tensor.__rshift__ Tensor.__rrshift__",

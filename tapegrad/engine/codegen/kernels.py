@@ -6,6 +6,8 @@ import importlib
 import itertools
 from collections.abc import Callable, Collection, Iterable
 
+import numpy as np
+
 from tapegrad.engine.codegen.ir import lines
 from tapegrad.engine.codegen.ir.body import Body
 from tapegrad.engine.codegen.ir.target import Target, host
@@ -114,6 +116,8 @@ def _fill(names: Iterable[str]) -> None:
     for name in names:
         if name in library.COMPILED:
             _compile_loops(name)
+        elif name in library.RESULTS:
+            _compile_result(name)
         elif name in library.PARTS:
             _compile_part(name)
         elif address := openblas.address(name) if name in library.FORTRAN else 0:
@@ -129,6 +133,19 @@ def _compile_loops(name: str) -> None:
     loop = compiler.compile_c_function(loops.of_function(module, name))
     library_loops.enter(name, loop)
     library_loops.enter(name, _narrow_loop(len(library.SIGNATURES[name]) - 3), "f", data=loop)
+
+
+@functools.cache
+def _compile_result(name: str) -> None:
+    """Enter a loop that keeps one result of SciPy's, whose addresses are its data."""
+    loop = compiler.compile_c_function(loops.one_result)
+    for dtype in library_loops.element_types(name):
+        fields = (*library_loops.loop_of(name, dtype), library.RESULTS[name], library_loops.ufunc(name).nout)
+        _results.append(np.array(fields, np.int64))
+        library_loops.enter(name, loop, dtype, data=int(_results[-1].ctypes.data))
+
+
+_results: list[np.ndarray] = []  # the data of these loops, for as long as the process lives
 
 
 @functools.cache

@@ -62,12 +62,13 @@ def enter(name: str, address: int, dtype: str = "d", data: int = 0) -> None:
 
 def ufunc(name: str, is_complex: bool = False) -> np.ufunc:
     """Return the ufunc of library loop `name`, over real or complex numbers."""
-    if name not in SCIPY:
+    names = COMPLEX_SCIPY if is_complex else SCIPY
+    if name not in names:
         return getattr(np, name)
     # It is slow to import and few programs need it. Under SCIPY_ARRAY_API, `scipy.special` has functions around these.
     from scipy.special import _ufuncs
 
-    return getattr(_ufuncs, (COMPLEX_SCIPY if is_complex else SCIPY)[name])
+    return getattr(_ufuncs, names[name])
 
 
 def _fill_function(name: str) -> None:
@@ -75,18 +76,27 @@ def _fill_function(name: str) -> None:
 
 
 def _fill_loops(name: str) -> None:
-    for dtype in "df":
-        _fill_loop(name, ufunc(name), SIGNATURES[name].replace("d", dtype), dtype)
-    if name in COMPLEX_SIGNATURES:
-        function, types = ufunc(name, is_complex=True), COMPLEX_SIGNATURES[name]
-        _fill_loop(name, function, types, "D")
-        _fill_loop(name, function, types.replace("d", "f").replace("D", "F"), "F")
+    for dtype in element_types(name):
+        address, data = loop_of(name, dtype)
+        enter(name, address, dtype, data)
 
 
-def _fill_loop(name: str, function: np.ufunc, types: str, dtype: str) -> None:
+def element_types(name: str) -> str:
+    """Return the element types of library loop `name`: of "d", "f", "D" and "F" those that it has."""
+    return "df" * (name in SIGNATURES) + "DF" * (name in COMPLEX_SIGNATURES)
+
+
+def loop_of(name: str, dtype: str) -> tuple[int, int]:
+    """Return the addresses of the inner loop of a ufunc's element type, with all results, and of its data."""
+    is_complex = dtype in "DF"
+    function = ufunc(name, is_complex)
+    types = (COMPLEX_SIGNATURES if is_complex else SIGNATURES)[name]
+    types += types[-1] * (function.nout - 1)
+    if dtype in "fF":
+        types = types.replace("d", "f").replace("D", "F")
     fields = _loop(function, types)
     _check(function, types, fields)
-    enter(name, fields[0], dtype, fields[1])
+    return fields
 
 
 def _fill_transforms(name: str) -> None:
@@ -146,14 +156,17 @@ def _check(function: np.ufunc, types: str, fields: tuple[int, int]) -> None:
     if function.nin == 2:  # the first operand may be an order, of which some functions want whole numbers
         operands[0] = np.array([1.0, 2.0, 3.0]).astype(types[0])
     with np.errstate(all="ignore"):
-        expected = function(*operands)
-        result = np.zeros_like(expected)
-        arrays = [*operands, result]
+        found = function(*operands)
+        expected = found if isinstance(found, tuple) else (found,)
+        results = [np.zeros_like(each) for each in expected]
+        arrays = [*operands, *results]
         pointers = (ctypes.c_void_p * len(arrays))(*[array.ctypes.data for array in arrays])
         strides = (ctypes.c_ssize_t * len(arrays))(*[array.strides[0] for array in arrays])
-        count = ctypes.c_ssize_t(expected.size)
+        count = ctypes.c_ssize_t(expected[0].size)
         _LOOP(fields[0])(*(ctypes.addressof(block) for block in (pointers, count, strides)), fields[1])
-    if not np.array_equal(result, expected, equal_nan=expected.dtype != bool):
+    if not all(
+        np.array_equal(*pair, equal_nan=pair[0].dtype != bool) for pair in zip(results, expected, strict=True)
+    ):
         raise LibraryError(
             f"numpy {np.__version__}: loop {types!r} of {function.__name__!r} is not as expected"
         )

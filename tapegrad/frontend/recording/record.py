@@ -46,7 +46,7 @@ from tapegrad.ops import BY_NAME, CODES, Op, choose_row
 
 _NUMBERS = (float, int)
 _CASTS = tuple([CODES[f"cast_{name}"] for name in kernel_table.DTYPE_NAMES])  # by dtype code
-_BOOLEAN = np.dtype(np.bool_)
+_BOOLEAN, _DOUBLE, _SINGLE_COMPLEX = np.dtype(np.bool_), np.dtype(np.float64), np.dtype(np.complex64)
 _slots_are_due = [True]  # the thread that pops it writes the slots
 _left_to_python = [None] * 1024  # operators of recordings before that: 3 us each, the slots take 5 ms
 FLOATS = frozenset((np.dtype(np.float64), np.dtype(np.float32)))
@@ -198,7 +198,7 @@ def apply(code: int, *operands: Any) -> Tensor:
     tape = mode.tape
     floats = [value for j, value in enumerate(values) if j not in row.boolean_operands]
     kinds: list[Any] = [type(value) if type(value) in _NUMBERS_OF_ROWS else value.dtype for value in floats]
-    if all(map(_is_integral, kinds)):
+    if row.takes_real and all(map(_is_integral, kinds)):
         return _without_tape(row, values)
     if mode.recorder is not None:
         weak = mode.recorder.is_weak
@@ -207,6 +207,8 @@ def apply(code: int, *operands: Any) -> Tensor:
             for value, kind in zip(floats, kinds, strict=True)
         ]
     dtype = promoted(*kinds)
+    if not row.takes_real:
+        dtype = promoted(_DOUBLE if _is_integral(dtype) else dtype, _SINGLE_COMPLEX)
     if dtype.kind == "c":
         return _apply_to_complex(row, values, dtype)
     check_dtype(dtype, row.name)

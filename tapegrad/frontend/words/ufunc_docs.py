@@ -17,6 +17,7 @@ class UfuncDoc(NamedTuple):
     returns: str = ""
 
 
+_EACH = "Each result is computed by itself, by a loop of SciPy's that computes all of them."
 _STEPS = "The derivative is taken to be 0, at the jumps as well."
 _INTEGERS = "Integers and booleans are constants, and so is the result. Of floats NumPy's error is raised."
 _BITS = "tg.tensor([5, 6])"
@@ -31,7 +32,48 @@ def _bits(summary: str, call: str, printed: str) -> UfuncDoc:
     return UfuncDoc(summary, _INTEGERS, f">>> tg.{call}\n{printed}", returns)
 
 
+_OF_COMPLEX = "Real of real operands, complex of complex ones."
 DOCS: dict[str, UfuncDoc] = {
+    "airy": UfuncDoc(
+        "Compute Airy's functions Ai and Bi and their derivatives.",
+        "The second derivatives are ``z * Ai(z)`` and ``z * Bi(z)`` (DLMF 9.2.1). SciPy gives nan for large"
+        f"\nreal `z`, from 104 on.\n\n{_EACH}",
+        ">>> ai, ai_dot, bi, bi_dot = tg.special.airy(tg.tensor([0.0, 1.0]))\n>>> ai\n"
+        "Tensor([0.35502805, 0.13529242])",
+        f"Ai, Aip, Bi, Bip : Tensor\n    {_OF_COMPLEX}",
+    ),
+    "airye": UfuncDoc(
+        "Compute Airy's functions and their derivatives, scaled by an exponential.",
+        "With ``t = 2/3 * z**1.5`` the factor of Ai is ``exp(t)``, that of Bi ``exp(-abs(t.real))``, which is not\n"
+        "analytic: it has a derivative by each part. Ai of negative real `z` is nan. Far out the derivatives on the\n"
+        f"positive axis are continued fractions (DLMF 9.6; Temme 1975).\n\n{_EACH}",
+        ">>> ai, ai_dot, bi, bi_dot = tg.special.airye(tg.tensor([0.0, 1.0]))\n>>> ai\n"
+        "Tensor([0.35502805, 0.26351364])",
+        f"eAi, eAip, eBi, eBip : Tensor\n    {_OF_COMPLEX}",
+    ),
+    "fresnel": UfuncDoc(
+        "Compute the Fresnel integrals of ``sin(pi*t**2/2)`` and ``cos(pi*t**2/2)`` from 0 on.",
+        f"The derivatives are ``sin(pi*z**2/2)`` and ``cos(pi*z**2/2)`` (DLMF 7.2.7 and 7.2.8).\n\n{_EACH}",
+        ">>> tg.special.fresnel(tg.tensor([0.5, 1.0]))\n"
+        "(Tensor([0.06473243, 0.43825915]), Tensor([0.49234423, 0.7798934 ]))",
+        f"S, C : Tensor\n    {_OF_COMPLEX}",
+    ),
+    "sici": UfuncDoc(
+        "Compute the sine and cosine integrals.",
+        "The derivatives are ``sin(x)/x`` and ``cos(x)/x`` (DLMF 6.2.9 and 6.2.11). The cosine integral of"
+        f"\nnegative real `x` is that of ``-x``; complex `x` have a cut there.\n\n{_EACH}",
+        ">>> tg.special.sici(tg.tensor([0.5, 1.0]))\n"
+        "(Tensor([0.49310742, 0.94608307]), Tensor([-0.17778408,  0.33740392]))",
+        f"si, ci : Tensor\n    {_OF_COMPLEX}",
+    ),
+    "shichi": UfuncDoc(
+        "Compute the hyperbolic sine and cosine integrals.",
+        "The derivatives are ``sinh(x)/x`` and ``cosh(x)/x`` (DLMF 6.2.15 and 6.2.16). The cosine integral of"
+        f"\nnegative real `x` is that of ``-x``; complex `x` have a cut there.\n\n{_EACH}",
+        ">>> tg.special.shichi(tg.tensor([0.5, 1.0]))\n"
+        "(Tensor([0.50699675, 1.05725088]), Tensor([-0.05277684,  0.83786694]))",
+        f"shi, chi : Tensor\n    {_OF_COMPLEX}",
+    ),
     "divmod": UfuncDoc(
         "Compute quotient and remainder of a division, rounded down, as ``divmod(x1, x2)`` does.",
         "The quotient has the derivative 0; the remainder has 1 by `x1` and ``-floor(x1/x2)`` by `x2`.",
@@ -119,13 +161,19 @@ _RETURNS = "Tensor\n    Has the shape that the operands broadcast to. A constant
 
 
 def describe(function: Callable[..., Any], name: str) -> None:
-    """Set the docstring of a function by its name."""
-    doc, ufunc = DOCS[name], getattr(np, name)
+    """Set the docstring of a function by its name in NumPy."""
+    ufunc = getattr(np, name)
+    describe_as(function, f"numpy.{name}", argument_names(ufunc.nin), ufunc.nout)
+
+
+def describe_as(function: Callable[..., Any], full_name: str, names: tuple[str, ...], results: int) -> None:
+    """Set the docstring of a function of arguments of these names, by its full name in NumPy or SciPy."""
+    doc = DOCS[full_name.rpartition(".")[2]]
     sections = (
         doc.summary,
-        parameters_of(argument_names(ufunc.nin), ufunc.nout),
+        parameters_of(names, results),
         f"Returns\n-------\n{doc.returns or _RETURNS}",
-        f"See Also\n--------\nnumpy.{name} : Does the same when it is called with a Tensor.",
+        f"See Also\n--------\n{full_name} : Does the same when it is called with a Tensor.",
         *([f"Notes\n-----\n{doc.notes}"] if doc.notes else []),
         f"Examples\n--------\n>>> import tapegrad as tg\n{doc.example}\n",
     )

@@ -16,15 +16,26 @@ _SCIPY_UNARY = {
     **{name: name for name in (
         "erf", "erfc", "erfcx", "erfinv", "erfcinv", "ndtr", "log_ndtr", "ndtri", "logit", "log_expit", "entr",
         "exprel", "cosm1", "gamma", "rgamma", "gammasgn", "j0", "j1", "y0", "y1", "i0", "i1", "i0e", "i1e", "k0", "k1",
-        "dawsn", "expi", "exp1", "spence", "ellipk", "ellipe",
+        "dawsn", "expi", "exp1", "spence", "ellipk", "ellipe", "loggamma", "erfi",
     )},
 }  # fmt: skip
+# SciPy's functions of several results: the function by each, in their order
+_SEVERAL = {
+    "airy": ("airy_ai", "airy_ai_dot", "airy_bi", "airy_bi_dot"),
+    "airye": ("airye_ai", "airye_ai_dot", "airye_bi", "airye_bi_dot"),
+    "fresnel": ("fresnel_s", "fresnel_c"),
+    "sici": ("sici_s", "sici_c"),
+    "shichi": ("shichi_s", "shichi_c"),
+}
+# Functions that are one result of such a function: its position
+RESULTS: dict[str, int] = {name: k for names in _SEVERAL.values() for k, name in enumerate(names)}
+_SCIPY_UNARY |= {name: several for several, names in _SEVERAL.items() for name in names}
 _SCIPY_BINARY = {
     "zeta": "_zeta",
     **{name: name for name in (
         "owens_t", "xlogy", "xlog1py", "rel_entr", "kl_div", "poch", "beta", "betaln", "gammainc", "gammaincc",
-        "stdtr", "jv", "yv", "iv", "ive", "kv", "kve", "hyp0f1", "binom", "boxcox", "expn", "inv_boxcox", "huber",
-        "pseudo_huber", "gammaincinv", "gammainccinv", "stdtrit",
+        "stdtr", "jv", "yv", "iv", "ive", "kv", "kve", "jve", "yve", "hyp0f1", "binom", "boxcox", "expn",
+        "inv_boxcox", "huber", "pseudo_huber", "gammaincinv", "gammainccinv", "stdtrit",
     )},
 }  # fmt: skip
 _SCIPY_TERNARY = {name: name for name in ("betainc", "betaincc", "betaincinv", "betainccinv")}
@@ -56,19 +67,26 @@ TRANSFORMS: dict[str, str] = {
 }
 # Signatures of SciPy's loops over complex numbers, "D" being their type; orders are real, "d". Their names in
 # `scipy.special._ufuncs` are those of the loops over real numbers but for the logarithm of gamma, which is continued
-# into the plane by another function.
+# into the plane by another function, and for functions that have no loop over real numbers.
 COMPLEX_SIGNATURES: dict[str, str] = {
     **dict.fromkeys(
         (
             "erf", "erfc", "erfcx", "ndtr", "log_ndtr", "dawsn", "expi", "exp1", "spence", "lgamma", "digamma", "gamma",
-            "rgamma",
+            "rgamma", "loggamma", "erfi", "wofz", *RESULTS,
         ),
         "D->D",
     ),
     "xlog1py": "DD->D",
-    **dict.fromkeys(("jv", "yv", "iv", "kv", "kve"), "dD->D"),
+    **dict.fromkeys(
+        (
+            "jv", "yv", "iv", "ive", "kv", "kve", "jve", "yve", "hankel1", "hankel2", "hankel1e", "hankel2e",
+            "hyp0f1",
+        ),
+        "dD->D",
+    ),
 }  # fmt: skip
-COMPLEX_SCIPY: dict[str, str] = {name: SCIPY[name] for name in COMPLEX_SIGNATURES} | {"lgamma": "loggamma"}
+COMPLEX_SCIPY: dict[str, str] = {name: SCIPY.get(name, name) for name in COMPLEX_SIGNATURES}
+COMPLEX_SCIPY["lgamma"] = "loggamma"
 
 # Loops of the emitter that kernels written by hand call (see `codegen.rows.adjacent_loops`)
 LOOPS: tuple[str, ...] = ("log", "log1p", "add_exponentials", "write_shares")

@@ -1,7 +1,7 @@
 """Loops of the functions of this folder over elements, with the arguments of NumPy's inner loops.
 
 Functions are compiled for float64 only. The loop over float32 converts an element and calls that over float64, whose
-address is its data.
+address is its data. Another loop keeps one result of a loop of SciPy's that has several.
 """
 
 from collections.abc import Callable
@@ -12,6 +12,7 @@ import numpy as np
 from tapegrad.engine.kernels.language.library import SIGNATURES
 from tapegrad.engine.kernels.language.raw_memory import (
     call_elementwise,
+    call_with_data,
     load_at,
     load_f64,
     load_i64,
@@ -78,3 +79,20 @@ def _narrow_loop(arity: int) -> Callable[..., int]:
 
 
 NARROW: dict[int, Callable[..., int]] = {arity: _narrow_loop(arity) for arity in (2, 3)}
+
+
+def one_result(lines: int, counts: int, strides: int, data: int) -> int:
+    """Call a loop of one operand and several results, of which all but one are written over each other.
+
+    `data` has four fields: the address of the loop, that of its data, the position of the result, their number.
+    """
+    addresses, steps, unused = stack_i64(8), stack_i64(8), stack_i64(2)
+    for k in range(1, load_i64(data, 3) + 1):
+        store_i64(addresses, k, unused)
+        store_i64(steps, k, 0)
+    kept = load_i64(data, 2) + 1
+    for k, line in ((0, 0), (kept, 1)):
+        store_i64(addresses, k, load_i64(lines, line))
+        store_i64(steps, k, load_i64(strides, line))
+    call_with_data(data, 0, addresses, counts, steps)
+    return 0

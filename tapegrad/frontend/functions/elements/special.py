@@ -2,10 +2,11 @@
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
+from tapegrad.engine.runtime import library_loops
 from tapegrad.errors import UnsupportedError
 from tapegrad.frontend.functions.reductions.exponentials import log_softmax, logsumexp, softmax
 from tapegrad.frontend.functions.reductions.lines import floating
@@ -15,9 +16,11 @@ from tapegrad.frontend.recording.elementwise import where as select
 from tapegrad.frontend.recording.outputs import deliver
 from tapegrad.frontend.recording.record_structural import as_tensor
 from tapegrad.frontend.recording.shape import expand_dims
+from tapegrad.frontend.recording.ufuncs import Ufunc, signature_of, with_arguments
 from tapegrad.frontend.recording.unknown_derivatives import check_constant
 from tapegrad.frontend.tensor.tensor import Tensor
 from tapegrad.frontend.words.derived_docs import like, renamed
+from tapegrad.frontend.words.ufunc_docs import describe_as
 from tapegrad.ops import ELEMENTWISE as ROWS
 
 _digamma, _gamma, _power, _equal = (ELEMENTWISE[name] for name in ("digamma", "gamma", "power", "equal"))
@@ -338,14 +341,38 @@ def multigammaln(a: Any, d: int) -> Tensor:
     return result
 
 
+def _of_several_results(name: str, argument: str, *rows: str) -> Callable[..., tuple[Any, ...]]:
+    """Make a function of one argument whose results are those of rows."""
+    functions, path = [ELEMENTWISE[row] for row in rows], f"scipy.special.{name}"
+
+    def function(x: Any, /, *out: Any, **options: Any) -> tuple[Any, ...]:
+        if out or options:
+            ufunc = Ufunc(path, function, library_loops.ufunc(rows[0]))
+            return cast(tuple[Any, ...], with_arguments(ufunc)(x, *out, **options))
+        return tuple([each(x) for each in functions])
+
+    vars(function)["__signature__"] = signature_of((argument,), len(rows))
+    describe_as(function, path, (argument,), len(rows))
+    return renamed(function, name)
+
+
+airy = _of_several_results("airy", "z", "airy_ai", "airy_ai_dot", "airy_bi", "airy_bi_dot")
+airye = _of_several_results("airye", "z", "airye_ai", "airye_ai_dot", "airye_bi", "airye_bi_dot")
+fresnel = _of_several_results("fresnel", "z", "fresnel_s", "fresnel_c")
+sici = _of_several_results("sici", "x", "sici_s", "sici_c")
+shichi = _of_several_results("shichi", "x", "shichi_s", "shichi_c")
+
 _ROWS = {row.name: ELEMENTWISE[row.name] for row in ROWS if row.home == "tapegrad.special"}
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     **_ROWS,
     **{name: ELEMENTWISE[name] for name in ("digamma", "erf", "erfc", "expm1", "log1p", "sinc")},
+    "airy": airy,
+    "airye": airye,
     "comb": comb,
     "expit": ELEMENTWISE["sigmoid"],
     "gammaln": ELEMENTWISE["lgamma"],
     "expn": expn,
+    "fresnel": fresnel,
     "kn": kn,
     "lambertw": lambertw,
     "log_softmax": log_softmax,
@@ -353,9 +380,13 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "multigammaln": multigammaln,
     "polygamma": polygamma,
     "psi": ELEMENTWISE["digamma"],
+    "shichi": shichi,
+    "sici": sici,
     "softmax": softmax,
     "yn": yn,
     "zeta": zeta,
 }
 # Functions that are public in `tapegrad.special` only; the others are public in `tapegrad`, too.
-OWN = (*_ROWS.values(), comb, expn, kn, lambertw, multigammaln, polygamma, yn, zeta)
+OWN = (
+    *_ROWS.values(), airy, airye, comb, expn, fresnel, kn, lambertw, multigammaln, polygamma, shichi, sici, yn, zeta,
+)  # fmt: skip
