@@ -139,7 +139,9 @@ def embed(made: Widening, each: TapeEntry) -> None:
         for region, source in zip(params.regions, sources, strict=True)
     )
     slots = [made.view(slot, source) for slot, source in zip(each.operands, sources, strict=True)]
-    made.emit(each, made.view(each.result, target), slots, EmbedParams(params.total * layout.lanes, regions))
+    made.emit(
+        each, _whole(made, each.result, target), slots, EmbedParams(params.total * layout.lanes, regions)
+    )
 
 
 def determined(made: Widening, each: TapeEntry) -> None:
@@ -154,9 +156,9 @@ def determined(made: Widening, each: TapeEntry) -> None:
         if made.has_lanes(truths)
         else (truths, params.truths)
     )
-    result = made.view(each.result, target)
+    result = _whole(made, each.result, target)
     widened_params = DeterminedParams(params.size * count, checked[1])
-    made.emit(each, result, (made.view(values, buffers[0]), checked[0]), widened_params)
+    made.emit(each, result, (_whole(made, values, buffers[0]), checked[0]), widened_params)
 
 
 # --- lane by lane ----------------------------------------------------------------------------------------------------
