@@ -458,8 +458,8 @@ INTEGRALS = (
     _result("airy_ai_dot", "where(airy_ai(x0)==0, 0, x0*airy_ai(x0))", _ON_LINE),
     _result("airy_bi", "airy_bi_dot(x0)", _ON_LINE),
     _result("airy_bi_dot", "where(airy_bi(x0)==0, 0, x0*airy_bi(x0))", _ON_LINE),
-    _result("fresnel_s", "sin(0.5*pi*square(x0))", (-1.9, 1.9)),
-    _result("fresnel_c", "cos(0.5*pi*square(x0))", (-1.9, 1.9)),
+    _result("fresnel_s", "sin(0.5*pi*square(x0))", (-0.9, 0.9)),
+    _result("fresnel_c", "cos(0.5*pi*square(x0))", (-0.9, 0.9)),
     _result(
         "sici_s",
         f"where(absolute(x0)<1, {_SINC}, where(absolute(x0)==inf, 0, sin(x0)/x0))",
