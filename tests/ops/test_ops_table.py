@@ -62,8 +62,11 @@ def test_partial_is_accurate_in_float64(op: Op, j: int) -> None:
     with mp.workdps(60):
         for row in points(op, share(20)):
             values = {f"x{k}": np.asarray(x) for k, x in enumerate(row)}
-            partial = evaluate_numpy(op.partials[j], **values, y=evaluate_numpy(op.primal, **values))
-            assert is_close(float(partial), derivative(op, j, row), 1e-12), row
+            y = evaluate_numpy(op.primal, **values)
+            error = abs(mp.mpf(float(evaluate_numpy(op.partials[j], **values, y=y))) - derivative(op, j, row))
+            # SciPy's Bessel and Airy functions are good to 4e-14, and the partials are differences of them
+            rounding = 1e-13 * abs(float(y)) if op.family == "bessel" else 0.0
+            assert error <= 1e-12 * abs(derivative(op, j, row)) + rounding, row
 
 
 @drawn
