@@ -403,7 +403,7 @@ _SINHC, _SINC = (
 )
 
 
-def _result(name: str, partial: str, domain: Domain, complex_partial: str = "") -> Op:
+def _result(name: str, partial: str, domain: Domain, complex_partial: str = "", **rest: Any) -> Op:
     """Make a row whose public function has the results of several rows."""
     return complex_row(
         "bessel",
@@ -413,6 +413,7 @@ def _result(name: str, partial: str, domain: Domain, complex_partial: str = "") 
         complex_partials=(complex_partial or partial,),
         home=None,
         arguments=("z",),
+        **rest,
     )
 
 
@@ -437,16 +438,8 @@ def _scaled_bi(name: str, near: str, square_of_order: str, by_power: str) -> Op:
     """Make the row of Bi or its derivative times ``exp(-absolute(real(t)))``, which is not analytic."""
     on_line = _scaled_airy(f"{near}-where(x0>0, sqrt(x0), 0)*y", square_of_order, by_power, "-", "x0>0")
     half = f"0.5*sign(real({_AIRY_SCALE}))*y"
-    return complex_row(
-        "bessel",
-        name,
-        (on_line,),
-        _ON_LINE,
-        complex_partials=(f"{near}-{half}*sqrt(x0)",),
-        conjugate_partials=(f"-{half}*conjugate(sqrt(x0))",),
-        home=None,
-        arguments=("z",),
-    )
+    conjugate = f"-{half}*conjugate(sqrt(x0))"
+    return _result(name, on_line, _ON_LINE, f"{near}-{half}*sqrt(x0)", conjugate_partials=(conjugate,))
 
 
 INTEGRALS = (

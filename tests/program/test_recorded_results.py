@@ -65,9 +65,8 @@ def test_results_that_reverse_rules_read_are_kept() -> None:
 
     kept: list[int] = []
     found = tg.jit(slope)(np.float64(0.7))
-    assert (
-        kept[0] == STEPS + 1
-    )  # the argument's copy, and each sine but the last for its cosine; that is the value
+    # The argument's copy, and each sine but the last for its cosine; that is the value
+    assert kept[0] == STEPS + 1
     assert found == tg.value_and_grad(sines)(np.float64(0.7))
 
 
@@ -99,19 +98,18 @@ def test_a_result_that_was_let_go_is_no_operand() -> None:
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "?", "c16", "c8"])
 def test_an_array_that_changes_after_its_use_is_what_it_was(dtype: str) -> None:
     """Compared to the bit: zeros have signs, and nan is nan."""
+    has_signed_zeros = np.dtype(dtype).kind in "fc"
 
     def f(x: Any) -> Any:
-        used = x / tg.asarray(array[:, 0]) if np.dtype(dtype).kind in "fc" else x * array[:, 0]
+        used = x / tg.asarray(array[:, 0]) if has_signed_zeros else x * array[:, 0]
         array[...] = after
         return used
 
-    array = (
-        np.array([[0.0], [1.0], [np.nan]]).repeat(2, 1) if dtype != "?" and dtype != "i8" else np.ones((3, 2))
-    )
-    array = array.astype(dtype)
-    before, after = array.copy(), -array if np.dtype(dtype).kind in "fci" else ~array
+    column = [0.0, 1.0, np.nan] if has_signed_zeros else [1.0, 1.0, 1.0]
+    array = np.array(column).repeat(2).reshape(3, 2).astype(dtype)
+    before, after = array.copy(), ~array if dtype == "?" else -array
     with np.errstate(all="ignore"):
-        expected = np.ones(3) / before[:, 0] if np.dtype(dtype).kind in "fc" else np.ones(3) * before[:, 0]
+        expected = np.ones(3) / before[:, 0] if has_signed_zeros else np.ones(3) * before[:, 0]
         replayed = tg.jit(f)
         for _ in range(3):
             np.testing.assert_array_equal(replayed(np.ones(3)), expected)

@@ -69,11 +69,11 @@ class CompressedDerivative:
         self._columns = np.cumsum([0, *(leaf.size for leaf in leaves)])
         self._rows = np.cumsum([0, *(np.size(y) for y in results)])
         self._inputs = [x._slot for x in self._leaves]
-        roots = [y._slot_on(tape) for y in results if _is_reached(y)]
+        self._roots = [y._slot_on(tape) for y in results if _is_reached(y)]
         # What the sweeps of replays have found, and the place of each element among the results of all of them
         self._pieces: list[Tensor] = []
         self._places: list[np.ndarray] = []
-        with listed(tape, roots, self._inputs) as instructions:
+        with listed(tape, self._roots, self._inputs) as instructions:
             detection = Detection(tape, instructions, self._inputs, known is None)
             self.pattern = self._pattern(detection, detection.all_of) if known is None else known
             if symmetric:
@@ -83,7 +83,7 @@ class CompressedDerivative:
                 self.pattern, self.plan = _lower(self.pattern, self.plan)
             # The entries that are the same at all inputs, and for each entry its place among the results of sweeps
             self._fixed, self._sources = np.zeros(self.pattern.nnz), self.plan.sources
-            if roots:
+            if self._roots:
                 may_split = known is None and not symmetric and self.plan.reverse == 0
                 if not (may_split and self._push_apart(detection)):
                     self._push(detection, self.plan, np.arange(self.pattern.nnz))
@@ -138,8 +138,8 @@ class CompressedDerivative:
         of_sets = masks(detection.pool, plan.columns)
         directions = [self._direction(plan.columns == c) for c in range(plan.forward)]
         reached = detection.colours_read(of_sets)
-        results = [y._slot_on(self._tape) for y, _ in self._reached()]
-        for c, along in enumerate(sweep(detection, self._inputs, directions, reached, results, not varying)):
+        swept = sweep(detection, self._inputs, directions, reached, self._roots, not varying)
+        for c, along in enumerate(swept):
             if fixed is not None:
                 self._read_constants(along.constant, c, plan, fixed)
             if varying:

@@ -40,8 +40,8 @@ class Tape(Uncopied):
     Parameters
     ----------
     all_live
-        Append every instruction, also those that only touch constants, and keep every primal: the tape of a
-        recording that is replayed. Otherwise memory goes as soon as no Tensor can ask for it.
+        Append every instruction, also those that only touch constants, and keep what no replay computes anew: the
+        tape of a recording. Memory of all else goes as soon as no Tensor and no reverse rule can ask for it.
 
     Attributes
     ----------

@@ -11,6 +11,7 @@ import numpy as np
 
 from tapegrad.engine.codegen.segments.segment import CHECK
 from tapegrad.engine.kernels.language.segment_frame import field_of
+from tapegrad.frontend.tensor.array_checks import can_change
 from tapegrad.program.fusion.grouping.segments import CHECKED, BoundSegment
 from tapegrad.program.fusion.outside import ExternalAddresses
 
@@ -25,8 +26,7 @@ def unchanging_lists(owners: Iterable[object]) -> dict[int, np.ndarray]:
             sys.getrefcount(each) <= _OWN_REFERENCES
             and isinstance(each, np.ndarray)
             and each.dtype == np.int64
-            and each.flags.owndata
-            and not each.flags.writeable
+            and not can_change(each)
         ):
             found[each.ctypes.data] = each
     return found

@@ -87,7 +87,7 @@ def memory_of(array: np.ndarray) -> int:
 
 
 class RecordedTape(Recorder):
-    """A tape on which everything is appended and nothing is forgotten.
+    """A tape on which everything is appended and no instruction is forgotten.
 
     Attributes
     ----------

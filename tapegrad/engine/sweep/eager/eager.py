@@ -179,7 +179,8 @@ def lacks_driver(header, op, geometry, ndim):
 def is_superseded(header, a, b, c):
     """Return whether an operand is an earlier version: another thread has written to it since its slot was asked for.
 
-    The slot itself may have been dropped.
+    The slot itself may have been dropped. A recording keeps earlier versions; there it is what the slot held that may
+    have been let go of.
     """
     if is_freed(header, a) or is_freed(header, b) or is_freed(header, c):
         return True

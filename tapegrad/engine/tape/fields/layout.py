@@ -35,7 +35,7 @@ from tapegrad.engine.kernels.language.frame import MAX_NDIM as MAX_NDIM
     LIBRARY,  # address of the table of library loops
     CONTROL,  # address of the control block of the parallel driver
     COPY_OP,  # op code of the op that copies its operand
-    ALL_LIVE,  # 1 on a recording: every instruction is appended, also those that only touch constants
+    ALL_LIVE,  # not 0 on a recording: every instruction is appended, also those that only touch constants
     SCALAR_CACHE,  # address of the table of constant scalars used last
     CALLS,  # 1 once an instruction that calls a user's function was appended
     CHECKSUMS,  # address of the table of checksums; 0 unless checks are switched on
@@ -89,7 +89,7 @@ READS_Y = 8  # bit 3 of a READS field; bits 0-2 are the operands
 # Kinds of op, in the order of `ops.row.KINDS`. Those before OPAQUE are bound to loops.
 (ELEMENTWISE, BROADCAST_SUM, REDUCTION, SCAN, MATMUL, OPAQUE, GUARD, CALLBACK) = range(8)
 
-KEEPS_RESULTS = 2  # as ALL_LIVE: a recording that keeps what its instructions compute until it ends
+KEEPS_RESULTS = 2  # in ALL_LIVE: a recording that keeps all that its instructions compute
 
 # Errors of the native functions, always negative; `tapegrad.errors` turns them into exceptions.
 E_SHAPES = -1
