@@ -23,8 +23,8 @@ from helpers.elementwise_kernels import (
 )
 from helpers.elementwise_rows import in_double, is_first_of_arity
 from helpers.magnitudes import is_noise_at_special_values, size_of_terms
+from helpers.texts_by_numpy import evaluate_numpy
 from tapegrad.engine.kernels.language.frame import COUNT, PARAMS, STRIDE, X_BAR, Y_BAR, Y_STRIDE, X, Y
-from tapegrad.engine.reference import evaluate_numpy
 from tapegrad.ops import Op
 
 COUNTS = (0, 1, 2, 4, 5, 17, 256, 300)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from helpers.elementwise_kernels import Strided, kernel, run
+from helpers.texts_by_numpy import evaluate_numpy
 from tapegrad.engine.codegen.ir.target import Target
 from tapegrad.engine.kernels.language.frame import (
     COUNT,
@@ -18,7 +19,6 @@ from tapegrad.engine.kernels.language.frame import (
     X,
     Y,
 )
-from tapegrad.engine.reference import evaluate_numpy
 from tapegrad.ops import ELEMENTWISE, Op
 
 ROWS = [op for op in ELEMENTWISE if op.takes_complex]

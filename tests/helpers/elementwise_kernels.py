@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from helpers.texts_by_numpy import evaluate_numpy
 from tapegrad.engine.codegen import kernels
 from tapegrad.engine.codegen.ir.target import Target, host
 from tapegrad.engine.codegen.rows.case import Case
 from tapegrad.engine.kernels.language.frame import COUNT, FIELDS, STORE, STRIDE, X_BAR, Y_BAR, Y_STRIDE, X, Y
-from tapegrad.engine.reference import evaluate_numpy
 from tapegrad.engine.runtime import library_loops
 from tapegrad.ops import ELEMENTWISE, Op
 
