@@ -19,8 +19,8 @@ from tapegrad.engine import guard_pages
 from tapegrad.engine.inspection import verify
 from tapegrad.transforms.calling import watching_cost
 
-# A quarter of what Linux grants a process.
-MANY_MAPPINGS = 16_000
+# An eighth of what Linux grants a process; a single test takes up to a half.
+MANY_MAPPINGS = 8_000
 
 settings.register_profile("tapegrad", daily.examples(100))
 settings.load_profile("tapegrad")

@@ -27,7 +27,8 @@ from tapegrad.program.traces.trace import PassthroughOutput, Trace
 
 Flat = Callable[..., Sequence[Any]]
 _CAST = CODES["cast_f64"]
-_OF_NUMBERS = ("elementwise", "broadcast_sum", "matmul", "reduction")
+_OF_COMPLEX = ("elementwise",)
+_OF_NUMBERS = (*_OF_COMPLEX, "broadcast_sum", "matmul", "reduction")
 
 
 class LoopBody(BodyPrograms):
@@ -93,9 +94,9 @@ class LoopBody(BodyPrograms):
         ]
         results = self._flat(*given)
         self._pairs = [is_complex(value) for value in results]
-        # what is from outside is taken in before it is seen as pairs: it is an operand as it is
+        shown: set[int] = set()
         return [
-            pairs_in(on_recording(value)) if is_pair else value
+            _in_pairs(value, shown) if is_pair else value
             for value, is_pair in zip(results, self._pairs, strict=True)
         ]
 
@@ -118,7 +119,7 @@ class LoopBody(BodyPrograms):
 
     @property
     def has_numbers_alone(self) -> bool:
-        """True if iterations compute with few floats, all of which can be in registers."""
+        """True if iterations compute with few numbers, all of which can be in registers."""
         return len(self.traces) == 1 and all(map(self._is_of_numbers, self.traces[0].tape.live))
 
     def _is_of_numbers(self, instruction: int) -> bool:
@@ -127,8 +128,9 @@ class LoopBody(BodyPrograms):
         views = [tape.slots[slot].view for slot in (each.result, *each.operands)]
         if each.op in GUARDS:
             return tape.slots[each.operands[0]].buffer not in {tape.slots[s].buffer for s in tape.inputs}
-        is_few = all(view.dtype.kind == "f" and view.size <= MAX_ELEMENTS for view in views)
-        return each.op == _CAST or (is_few and kernel_table.row(each.op).kind in _OF_NUMBERS)
+        is_few = all(view.dtype.kind in "fcb" and view.size <= MAX_ELEMENTS for view in views)
+        kinds = _OF_COMPLEX if any(view.dtype.kind == "c" for view in views) else _OF_NUMBERS
+        return each.op == _CAST or (is_few and kernel_table.row(each.op).kind in kinds)
 
     @restoring
     def _recorded(self, arrays: Sequence[np.ndarray], constants: Sequence[np.ndarray] = ()) -> Trace:
@@ -185,6 +187,17 @@ def _on_tape(flat: Flat) -> Flat:
         return [_copied(value) if _is_from_outside(value, recorder) else value for value in flat(*leaves)]
 
     return call
+
+
+def _in_pairs(value: Any, shown: set[int]) -> Any:
+    """Return a complex result as pairs; where it is a part of a buffer, or one that is `shown`, it is copied before.
+
+    What is from outside is taken in before it is seen as pairs: it is an operand as it is.
+    """
+    recorder, value = thread.mode.recorder, on_recording(value)
+    if isinstance(recorder, RecordedTape) and is_tensor(value) and is_on(value, recorder):
+        value = recorder.in_own_buffer(value, shown)
+    return pairs_in(value)
 
 
 def _is_from_outside(value: Any, recorder: Any) -> bool:

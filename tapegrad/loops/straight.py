@@ -29,6 +29,7 @@ from tapegrad.engine.kernels.language.segment_frame import COUNTS, field_of
 from tapegrad.engine.kernels.lines.fill import zero_fill
 from tapegrad.engine.sweep.replays import loop_fields as field
 from tapegrad.engine.tape.fields.view import View
+from tapegrad.frontend.conversions.complex_views import part_dtype
 from tapegrad.loops.places import (
     ADDED,
     CARRIED,
@@ -52,6 +53,8 @@ _Key = tuple[int, int, str, int]  # leaf, offset, dtype and number of elements o
 _DTYPES: dict[str, np.dtype[Any]] = {
     "f64": np.dtype(np.float64),
     "f32": np.dtype(np.float32),
+    "c128": np.dtype(np.complex128),
+    "c64": np.dtype(np.complex64),
     "b8": np.dtype(np.bool_),
 }
 
@@ -164,7 +167,8 @@ class ProgramLines:
         place, offset = self._argument(self._casts.get(address, address))
         is_read_as_float = address in self._casts and place.base == field.OF_X
         packed = place.base in (field.OF_X, field.OF_X_BAR, field.OF_Y)
-        if (place.view.dtype != dtype and not is_read_as_float) or (packed and dtype != self._dtype):
+        part = part_dtype(dtype)  # of arguments that are complex numbers
+        if (place.view.dtype != part and not is_read_as_float) or (packed and part != self._dtype):
             raise NotStraightError
         if (dtype.kind == "b") != (place.role == FLAG):
             raise NotStraightError

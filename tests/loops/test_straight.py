@@ -56,6 +56,55 @@ def narrow(scan, p, n, **options):
     return a * b
 
 
+def spinor(scan, p, n, **options):
+    """A line of complex numbers that is read and written element by element, and stacked results of both kinds."""
+    field, strength = np.exp(1j * np.arange(n)), tg.sin(p[1] * np.linspace(0.0, 3.0, n))
+
+    def body(psi, element):
+        w, s = element
+        turn = tg.exp(1j * p[0] * s)
+        psi = tg.stack([psi[0] * turn - p[2] * w * psi[1], psi[1] / turn + s * psi[0]])
+        return psi * (0.7 + 0.1j), (psi[0], tg.abs(psi[1]))
+
+    psi, (first, second) = scan(body, np.array([1.0, 0.5j]), (field, strength), **options)
+    return tg.sum(tg.abs(psi)) + tg.sum((first * w_of(n)).real) + tg.sum(second)
+
+
+def w_of(n):
+    return np.linspace(1.0, 2.0, n) - 0.5j
+
+
+def complex_vectors(scan, p, n, **options):
+    """Lines of complex numbers as wholes, their parts, and a complex number of the function around."""
+    weight = p[0] + 1j * p[1]
+
+    def body(u, x):
+        u = tg.sin(u * weight) + x * tg.conj(u) * p[2]
+        return u, u.real - 2 * u.imag
+
+    u, ys = scan(body, np.array([0.3 + 0.1j, -0.2j, 0.4]), np.cos(np.arange(n)) + 0j, **options)
+    return tg.sum(u.imag) + tg.sum(ys**2)
+
+
+def complex_number(scan, p, n, **options):
+    """A complex number beside a real one, with infinite partials where the cotangent is zero."""
+
+    def body(carry, x):
+        z, r = carry
+        root = tg.where(x > 0.5, tg.sqrt(tg.maximum(x - 0.5, 0.0)), 0.0)
+        return (z * p[0] + root * 1j, r * p[2] + z.real), z
+
+    (z, r), zs = scan(body, (p[1] + 0j, p[2]), tg.exp(p[0]) * 0.7 * np.linspace(0.0, 1.0, n), **options)
+    return tg.abs(z) + r + tg.sum(zs.imag)
+
+
+def complex_narrow(scan, p, n, **options):
+    """Complex numbers in single precision."""
+    p, xs = p.astype(np.float32), np.exp(0.1j * np.arange(n)).astype(np.complex64)
+    z, _ = scan(lambda z, x: (z * p[0] + x * p[1], None), np.complex64(0.3 - 0.2j), xs, **options)
+    return tg.abs(z)
+
+
 def with_counter(p, limit, **options):
     """Leaves without derivatives, one of which others depend on, and several sums for each parameter."""
 
@@ -79,9 +128,21 @@ def by_condition(p, limit, **options):
     return tg.sum(u) + total
 
 
+def by_parts(p, limit, **options):
+    """A condition on a part of an element of a complex vector."""
+
+    def body(carry):
+        u, total = carry
+        return tg.stack([u[0] * tg.exp(1j * p[0]) * 0.9 + u[1] * p[1], u[1] + 0.1j]), total + u[0].real * p[1]
+
+    start = (np.array([0.3 + 0.2j, 0.0]), p[2])
+    u, total = tg.while_loop(lambda carry: carry[0][1].imag < limit + 0 * p[2], body, start, **options)
+    return tg.sum(u.real) + tg.sum(u.imag) + total
+
+
 @pytest.mark.parametrize("limit", [0.0, 1.05, 3.15, 29.95])  # 0, 11, 32 and 300 iterations
 @pytest.mark.parametrize("options", [{}, {"checkpoint": 5}, {"max_steps": 300}])
-@pytest.mark.parametrize("case", [by_condition, with_counter])
+@pytest.mark.parametrize("case", [by_condition, by_parts, with_counter])
 def test_bits_are_those_of_rows_where_a_condition_ends_the_loop(case, limit, options, monkeypatch):
     found = tg.value_and_grad(tg.jit(lambda p: case(p, limit, **options)))(P)
     monkeypatch.setenv("TAPEGRAD_FUSE", "0")
@@ -94,8 +155,13 @@ def test_most_iterations_of_a_kernel():
         by_condition(P, 9.95, max_steps=99)
 
 
+CASES = [
+    numbers, vectors, infinities, counters, narrow, spinor, complex_vectors, complex_number, complex_narrow,
+]  # fmt: skip
+
+
 @pytest.mark.parametrize("options", [{}, {"reverse": True}, {"checkpoint": 9}])
-@pytest.mark.parametrize("case", [numbers, vectors, infinities, counters, narrow])
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
 def test_bits_are_those_of_rows(case, options, monkeypatch):
     gradient = tg.value_and_grad(tg.jit(lambda p: case(tg.scan, p, 300, **options)))
     made = []
@@ -107,7 +173,7 @@ def test_bits_are_those_of_rows(case, options, monkeypatch):
 
     monkeypatch.setattr(table, "StraightBody", Spy)
     found = gradient(P)
-    assert len(made) >= (1 if case is narrow else 2) + ("checkpoint" in options)
+    assert len(made) >= (1 if case in (narrow, complex_narrow) else 2) + ("checkpoint" in options)
     monkeypatch.setenv("TAPEGRAD_FUSE", "0")
     count = len(made)
     by_rows = tg.value_and_grad(tg.jit(lambda p: case(tg.scan, p, 300, **options)))(P)

@@ -9,7 +9,7 @@ import pytest
 import tapegrad as tg
 from helpers.bound_frames import bits
 from helpers.complex_kernels import DIFFERENTIABLE, draw
-from helpers.daily import daily
+from helpers.daily import daily, random_seeds
 from tapegrad.engine.codegen.segments.segment import REVERSE
 from tapegrad.engine.codegen.segments.segment_rows import is_emitted
 from tapegrad.frontend.recording.record import run
@@ -141,3 +141,69 @@ def test_segments_are_shown_with_conjugates_and_parts() -> None:
         "x0_bar[0:300] = conj(v0_bar)",
     ):
         assert line in shown
+
+
+def few_numbers(seed: int) -> Callable[..., Any]:
+    """A random function of few complex numbers: as lines, element by element, and by parts."""
+
+    def f(p: Any, r: Any) -> Any:
+        rng = np.random.default_rng(seed)
+        lines, numbers = [p.view(np.complex128)[:, 0]], [r + 0.5j]
+        size, total = len(lines[0]), 0.0
+
+        def one_of(values: list[Any]) -> Any:
+            return values[int(rng.integers(max(0, len(values) - 4), len(values)))]
+
+        for _ in range(14):
+            z, w, c = one_of(lines), one_of(lines), one_of(numbers)
+            k, j = (int(n) for n in rng.integers(0, size, 2))
+            which = int(rng.integers(0, 9))
+            if which == 0:
+                numbers.append(z[k] * c + w[j])
+            elif which == 1:
+                lines.append(tg.stack([z[n] * c if n == k else w[n] - 0.5 * z[j] for n in range(size)]))
+            elif which == 2:
+                lines.append(z * w[j] + 0.3)
+            elif which == 3:
+                numbers.append(tg.exp(1j * c.real) * 0.5 + c.imag * z[k])
+            elif which == 4:
+                total = total + c.real * w[j].imag
+            elif which == 5:
+                total = total + (z.real * w.imag).sum()
+            elif which == 6:
+                y = z * 0.5
+                y[k] = c * w[j]
+                lines.append(y + w)
+            elif which == 7:
+                numbers.append(tg.conj(c) * tg.abs(z[k]))
+            else:
+                lines.append(tg.sin(z) + w.real * 0.25)
+        z, c = lines[-1], numbers[-1]
+        return total + (z.real**2 + z.imag).sum() * 0.1 + c.real * c.imag
+
+    return f
+
+
+@random_seeds(0, 160, 10)
+def test_few_numbers_by_lines_elements_and_parts(seeds: range) -> None:
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        given = [rng.uniform(-1, 1, (2 + seed % 4, 2)), np.float64(0.4)]
+        plain, by_rows, fused = outcomes(few_numbers(seed), given, (0, 1))
+        assert by_rows == fused, seed
+        # passes add up equal contributions in another order than eager code does
+        np.testing.assert_allclose(*(np.frombuffer(each) for each in (plain, fused)), rtol=1e-12, atol=1e-12)
+
+
+def test_numbers_and_their_parts_are_one_segment() -> None:
+    def f(p: Any) -> Any:
+        z, total = p[0] + 0.5j, p[1]
+        for _ in range(4):
+            z = z * p[1] + 0.3j * p[2]
+            total = total * p[2] + z.real
+        return tg.abs(z) + total
+
+    recorded = tg.jit(f, fuse=True)
+    tg.value_and_grad(recorded)(np.array([0.3, -0.2, 0.5]))
+    found = [each.computes for each in recorded.tape(np.ones(3)).segments]
+    assert found.count("value_and_grad") == 1

@@ -290,19 +290,25 @@ class RecordedTape(Recorder):
 
     def add_output(self, value: Tensor) -> int:
         """Add a result that is computed, copied if it is a part of a buffer; return its number."""
-        if not self._has_own_buffer(value):
-            value = contiguous(value)
+        shown = {SlotDescription(self.header, slot)[D_BUFFER] for slot in self.outputs}
+        value = self.in_own_buffer(value, shown)
         slot = value._slot_on(self)
         bind_recording.hold(self.header, slot)
         self.outputs.append(slot)
         return len(self.outputs) - 1
 
-    def _has_own_buffer(self, value: Tensor) -> bool:
-        """Return whether a result is the whole of a buffer that an instruction writes and no other result shows."""
+    def in_own_buffer(self, value: Tensor, shown: set[int]) -> Tensor:
+        """Return a result, copied if it is not the whole of a buffer that an instruction writes and no other one shows.
+
+        The buffers that are `shown` have its own among them afterwards.
+        """
         described = SlotDescription(self.header, value._slot_on(self))
-        taken = {SlotDescription(self.header, slot)[D_BUFFER] for slot in self.outputs}
         whole = bool(bind_recording.covers(self.header, value._slot))
-        return described[D_PRODUCER] != NONE and whole and described[D_BUFFER] not in taken
+        if described[D_PRODUCER] == NONE or not whole or described[D_BUFFER] in shown:
+            value = contiguous(value)
+            described = SlotDescription(self.header, value._slot_on(self))
+        shown.add(described[D_BUFFER])
+        return value
 
     def ask_memory_order(self, what: str) -> None:
         """Note what depends on the order in memory of arguments; raise if they were given in another one than C."""

@@ -5,7 +5,7 @@ part, not one of 0. So ``1.0 + z`` keeps the sign of a zero, and ``2.0 * z`` has
 Nothing is contracted: a product is rounded as two products and a sum each.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Union
 
 from tapegrad.engine.codegen.ir.body import Body, Operand, Value
@@ -102,6 +102,16 @@ def conjugate(x: Number) -> Number:
 def parts_of(x: Number) -> tuple[Value, ...]:
     """Return real and imaginary part of a complex value, or a real one alone."""
     return (x.re, x.im) if isinstance(x, ComplexValue) else (x,)
+
+
+def number_of(parts: Sequence[Value]) -> Number:
+    """Return the number that has such parts."""
+    return ComplexValue(*parts) if len(parts) == 2 else parts[0]
+
+
+def by_parts(function: Callable[..., Value], *numbers: Number) -> Number:
+    """Apply a function to the parts of numbers of one kind: to the real ones, and to the imaginary ones."""
+    return number_of([function(*parts) for parts in zip(*map(parts_of, numbers), strict=True)])
 
 
 def equals(x: Number, y: Number) -> Value:

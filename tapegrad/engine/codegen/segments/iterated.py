@@ -5,18 +5,20 @@ addresses that lines are described with.
 """
 
 import dataclasses
-from collections.abc import Collection, Mapping, Sequence
+import operator
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from tapegrad.engine.codegen.ir.body import Body, Iteration, Value
+from tapegrad.engine.codegen.ir.complex_values import Number, by_parts, number_of, parts_of
 from tapegrad.engine.codegen.ir.memory import load, load_field, load_pointer, moved, store
 from tapegrad.engine.codegen.ir.operations import select
 from tapegrad.engine.codegen.ir.target import Target
 from tapegrad.engine.codegen.ir.types import I64, Type
 from tapegrad.engine.codegen.segments.segment import FORWARD, REVERSE, Segment, SegmentRow
 from tapegrad.engine.codegen.segments.short_segments import Short, ShortVectorIndex
-from tapegrad.engine.codegen.segments.vectors import spread, with_lane
+from tapegrad.engine.codegen.segments.vectors import first_lane, spread, with_lane
 
 
 class FixedLine(NamedTuple):
@@ -190,42 +192,49 @@ class _GivenLines(Short):
     def base(self, number: int) -> Value:
         return load_pointer(self.frame, 1 + number)
 
-    def read(self, lines: Sequence[tuple[int, Value]]) -> dict[int, Value]:
+    def read(self, lines: Sequence[tuple[int, Value]]) -> dict[int, Number]:
         """Load lines from addresses, sums over iterations too, which are zero where an iteration begins."""
         self._at.update(lines)
         vector = ShortVectorIndex(self, self.body.constant(I64, 0), self._masks)
         vector.segment = self._in_memory
         return {line: vector.read(line) for line, _ in lines}
 
-    def read_fixed(self, lines: Sequence[FixedLine]) -> dict[int, Value]:
+    def read_fixed(self, lines: Sequence[FixedLine]) -> dict[int, Number]:
         return self.read([(each.line, self.base(each.address)) for each in lines])
 
-    def computed(self, values: dict[int, Value], results: Sequence[int]) -> list[Value]:
+    def computed(self, values: dict[int, Number], results: Sequence[int]) -> list[Number]:
         """Return results of the rows: computed hastily, and once more with care if one is NaN."""
         vector, found = self._once(values, results, True)
         has_nan = vector.has_nan(self.tainted)
         if has_nan is None:
             return found
-        return list(self.body.unless_all(has_nan, found, lambda: self._once(values, results, False)[1]))
+        with_care = self.body.unless_all(
+            has_nan, flat(found), lambda: flat(self._once(values, results, False)[1])
+        )
+        return numbers_like(found, with_care)
 
     def _once(
-        self, values: dict[int, Value], results: Sequence[int], unmasked: bool
-    ) -> tuple[ShortVectorIndex, list[Value]]:
+        self, values: dict[int, Number], results: Sequence[int], unmasked: bool
+    ) -> tuple[ShortVectorIndex, list[Number]]:
         vector = ShortVectorIndex(self, self.body.constant(I64, 0), self._masks)
         vector.values.update(values)
         self.rows.emit(vector, unmasked)
         return vector, [vector.read(line) for line in results]
 
-    def store_line(self, line: int, value: Value, place: Value) -> None:
+    def write(self, line: int, value: Number, place: Value) -> None:
         count = self.segment.lines[line].count
-        if count < 0:
-            store(first_lane(value), place)
-        else:
-            store(value, place, self._masks[count])
+        self.store_line(line, value, place, None if count < 0 else self._masks[count])
 
 
-def first_lane(value: Value) -> Value:
-    return value.body.emit(Type(value.type.element), f"extractelement {value}, i32 0")
+def flat(numbers: Iterable[Number]) -> list[Value]:
+    """Return the parts of numbers, one after the other."""
+    return [part for number in numbers for part in parts_of(number)]
+
+
+def numbers_like(numbers: Iterable[Number], parts: Iterable[Value]) -> list[Number]:
+    """Return the numbers of such kinds that have these parts."""
+    rest = iter(parts)
+    return [number_of([next(rest) for _ in parts_of(number)]) for number in numbers]
 
 
 class _Tested(_GivenLines):
@@ -236,7 +245,7 @@ class _Tested(_GivenLines):
         self._condition = condition
         self._known = self.read_fixed(condition.fixed)
 
-    def ends(self, carried: Sequence[Value]) -> Value:
+    def ends(self, carried: Sequence[Number]) -> Value:
         """Return whether there is no further iteration."""
         values = dict(self._known)
         for each in self._condition.tested:
@@ -244,9 +253,9 @@ class _Tested(_GivenLines):
             if each.lane >= 0:
                 value = spread(value, each.lane)
             if value.type.lanes != self.lanes:
-                value = self.body.splat(first_lane(value), self.lanes)
+                value = by_parts(lambda part: self.body.splat(first_lane(part), self.lanes), value)
             values[each.line] = value
-        (flag,) = self.computed(values, [self._condition.flag])
+        (flag,) = flat(self.computed(values, [self._condition.flag]))
         return ~first_lane(flag)
 
 
@@ -271,42 +280,45 @@ class _Iterated(_GivenLines):
             if each.last_address >= 0:
                 ends[number] = each.line, self.base(each.last_address)
         begin, count = body.constant(I64, 0), load_field(self.frame, 0)
-        with body.carrying(begin, count, 1, first) as iteration:
+        with body.carrying(begin, count, 1, flat(first)) as iteration:
+            values = numbers_like(first, iteration.values)
             if tested is not None:
-                iteration.leave(tested.ends(iteration.values))
-            iteration.following = self._iteration(iteration, known)
-        for (line, place), value in zip(ends, iteration.values, strict=True):
-            self.store_line(line, value, place)
+                iteration.leave(tested.ends(values))
+            iteration.following = flat(self._iteration(iteration, values, known))
+        for (line, place), value in zip(ends, values, strict=True):
+            self.write(line, value, place)
         for address, bytes_ in own.cleared:
             body.do(f"store [{bytes_} x i8] zeroinitializer, {self.base(address)}, align 4")
         store(iteration.index, self.frame)
 
-    def _iteration(self, iteration: Iteration, known: dict[int, Value]) -> list[Value]:
-        """Emit an iteration; return the values for the next one."""
+    def _iteration(
+        self, iteration: Iteration, carried: Sequence[Number], known: dict[int, Number]
+    ) -> list[Number]:
+        """Emit an iteration on what is carried; return that for the next one."""
         own = self._iterated
-        self._element = None if own.element is None else self._number_of(own.element, iteration)
+        self._element = None if own.element is None else self._number_of(own.element, iteration, carried)
         values = known | self.read([(each.line, self._place(each, iteration)) for each in own.moving])
-        for each, value in zip(own.carried, iteration.values, strict=False):
+        for each, value in zip(own.carried, carried, strict=False):
             values |= {each.read: value} if each.read >= 0 else {}
             values |= {part: spread(value, lane) for lane, part in enumerate(each.read_parts) if part >= 0}
         for kept in own.kept:
-            self.store_line(kept.line, values[kept.line], self._kept_place(kept, iteration))
+            self.write(kept.line, values[kept.line], self._kept_place(kept, iteration))
         found = iter(self.computed(values, own.results))
         following = [self._joined(each, [next(found) for _ in each.results]) for each in own.carried]
-        totals = iteration.values[len(own.carried) :]
-        following += [total + next(found) for total in totals]
+        totals = carried[len(own.carried) :]
+        following += [by_parts(operator.add, total, next(found)) for total in totals]
         for moving in own.written:
-            self.store_line(moving.line, next(found), self._place(moving, iteration))
+            self.write(moving.line, next(found), self._place(moving, iteration))
         for moving in own.added:
             place = self._place(moving, iteration)
             (before,) = self.read([(moving.line, place)]).values()
-            self.store_line(moving.line, before + next(found), place)
+            self.write(moving.line, by_parts(operator.add, before, next(found)), place)
         return following
 
-    def _joined(self, each: CarriedLine, found: Sequence[Value]) -> Value:
+    def _joined(self, each: CarriedLine, found: Sequence[Number]) -> Number:
         """Return a line of what an iteration has written, which may be its elements."""
         if not found:
-            return self.body.constant(self.type_of(each.line), 0.0)
+            return self.zero(each.line)
         if not each.written_parts:
             return found[0]
         line = found[0]
@@ -321,11 +333,11 @@ class _Iterated(_GivenLines):
             index = self._element
         return moved(self.base(each.address), index * each.step)
 
-    def _number_of(self, element: NamedElement, iteration: Iteration) -> Value:
+    def _number_of(self, element: NamedElement, iteration: Iteration, carried: Sequence[Number]) -> Value:
         """Return the number of the element that an iteration takes."""
         body, double = self.body, Type("double")
         if element.carried >= 0:
-            named = first_lane(iteration.values[element.carried])
+            (named,) = map(first_lane, parts_of(carried[element.carried]))
         else:
             named = load(moved(self.base(element.address), iteration.index * element.step), double)
         last = body.convert("sitofp", load_field(self.frame, 1 + element.last), "double")

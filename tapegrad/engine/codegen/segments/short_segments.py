@@ -31,9 +31,8 @@ class ShortVectorIndex(VectorIndex):
 
     def add_sums(self, line: int, values: Sequence[Value], stored: bool) -> None:
         element = self.shape.element_of.get(line)
-        if element is not None:
-            (value,) = values
-            self._sum_later(element, value, stored)
+        if element is not None and len(values) == 1:
+            self._sum_later(element, values[0], stored)
             return
         totals = [self._total(value) for value in values]
         if len(totals) == 1:

@@ -9,6 +9,7 @@ from tapegrad.engine.codegen.ir.complex_values import (
     ComplexValue,
     Number,
     as_complex,
+    by_parts,
     copies,
     interleaved,
     parts_of,
@@ -78,15 +79,20 @@ def lanes(target: Target) -> int:
     return max(target.lanes, PARTS.lanes)
 
 
-def spread(value: Value, lane: int) -> Value:
+def spread(value: Number, lane: int) -> Any:
     """Return a lane of a vector in all lanes."""
-    return shuffled(value, value, [lane] * value.type.lanes)
+    return by_parts(lambda x: shuffled(x, x, [lane] * x.type.lanes), value)
 
 
-def with_lane(value: Value, lane: int, other: Value) -> Value:
+def with_lane(value: Number, lane: int, other: Number) -> Any:
     """Return a vector with one lane of another one."""
     lanes = value.type.lanes
-    return shuffled(value, other, [lanes + k if k == lane else k for k in range(lanes)])
+    places = [lanes + k if k == lane else k for k in range(lanes)]
+    return by_parts(lambda x, y: shuffled(x, y, places), value, other)
+
+
+def first_lane(value: Value) -> Value:
+    return value.body.emit(Type(value.type.element), f"extractelement {value}, i32 0")
 
 
 def _lanes_of(segment: Segment, target: Target) -> int:
@@ -170,12 +176,21 @@ class SegmentForm:
         value = copies(load(self.address(line), self.in_memory(line)), self.lanes)
         return value.unequal(0) if self.type_of(line).element == "i8" else value
 
-    def store_single(self, line: int, value: Number) -> None:
+    def zero(self, line: int) -> Number:
+        """Return zeros as a line has them."""
+        part = self.body.constant(self.type_of(line), 0.0)
+        return ComplexValue(part, part) if self.is_pair(line) else part
+
+    def store_line(self, line: int, value: Number, place: Value, mask: Value | None) -> None:
+        """Store a vector of a line, or the element of a single one."""
+        is_single = self.segment.lines[line].count < 0
         if isinstance(value, ComplexValue):
-            store(shuffled(value.re, value.im, (0, self.lanes)), self.address(line))
-            return
-        element = Type(value.type.element)
-        store(self.body.emit(element, f"extractelement {value}, i32 0"), self.address(line))
+            joint = shuffled(value.re, value.im, (0, self.lanes)) if is_single else interleaved(value)
+            store(joint, place, None if mask is None or is_single else twice(mask))
+        elif is_single:
+            store(first_lane(value), place)
+        else:
+            store(value, place, mask)
 
 
 class VectorIndex:
@@ -227,14 +242,14 @@ class VectorIndex:
 
     def write(self, line: int, value: Any) -> None:
         element, part = self.shape.element_of.get(line), self.shape.part_of.get(line)
+        if self.shape.is_pair(line):
+            value = as_complex(value)
         if element is not None:
             line, value = element.whole, with_lane(self.read(element.whole), element.lane, value)
         elif part is not None:
             line, both = part.whole, list(parts_of(self.read(part.whole)))
             both[part.part] = value
             value = ComplexValue(*both)
-        elif self.shape.is_pair(line):
-            value = as_complex(value)
         self._contributions.pop(line, None)
         self.values[line] = value
 
@@ -308,8 +323,7 @@ class VectorIndex:
     def _initial(self, line: int) -> Number:
         described, type_ = self.segment.lines[line], self.shape.type_of(line)
         if line in self.segment.cleared:
-            zero = self.body.constant(type_, 0.0)
-            return ComplexValue(zero, zero) if self.shape.is_pair(line) else zero
+            return self.shape.zero(line)
         if described.count < 0:
             return self.shape.single(line)
         mask = self._mask(described.count)
@@ -385,10 +399,5 @@ class VectorIndex:
             count = self.segment.lines[line].count
             if isinstance(value, Value) and value.type.element == "i1":
                 value = self.body.convert("zext", value, "i8")
-            if count < 0:
-                self.shape.store_single(line, value)
-                continue
-            mask = self._mask_of_result(count)
-            if isinstance(value, ComplexValue):
-                mask, value = None if mask is None else twice(mask), interleaved(value)
-            store(value, self._pointer(line), mask)
+            place = self.shape.address(line) if count < 0 else self._pointer(line)
+            self.shape.store_line(line, value, place, self._mask_of_result(count))

@@ -5,6 +5,7 @@ rows that depend on each other, whatever they came from.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from tapegrad.engine import kernel_table
@@ -65,7 +66,40 @@ def rows_of(stream: InstructionStream, blocks: DisjointMemory, with_lists: bool 
     )
     directions, kernels = stream.direction.tolist(), stream.kernels.tolist()
     named = zip(ops, variants, directions, kernels, stream.frames.tolist(), strict=True)
-    return [_row(*each, blocks, with_lists, pairs) for each in with_pauses(named)]
+    rows = [_row(*each, blocks, with_lists, pairs) for each in with_pauses(named)]
+    return rows if pairs is None else _with_parts_of_numbers(rows)
+
+
+def _with_parts_of_numbers(rows: list[StreamRow]) -> list[StreamRow]:
+    """Return the rows with the accesses of single elements to parts of complex numbers that other rows have."""
+    numbers = {
+        access.start
+        for row in rows
+        for access in row.accesses
+        if access.span.single and access.span.dtype in _PAIRS
+    }
+    return [
+        replace(row, accesses=tuple(_part_of_number(access, numbers) for access in row.accesses))
+        if row.count == 1 and numbers
+        else row
+        for row in rows
+    ]
+
+
+def _part_of_number(access: Access, numbers: set[int]) -> Access:
+    """Return the access to a part of one of the complex numbers that begin at these addresses, or as it is."""
+    span, item = access.span, BYTES.get(access.span.dtype, 0)
+    part = next((part for part in (0, 1) if span.start - part * item in numbers), -1)
+    if span.dtype not in COMPLEX or part < 0 or _is_computed(access.mode, access.role):
+        return access
+    start, stop = span.start - part * item, span.stop + (1 - part) * item
+    whole = span._replace(start=start, stop=stop, dtype=COMPLEX[span.dtype], part=part)
+    return Access(access.role, READ if access.mode == READ else ADD, whole)
+
+
+def _is_computed(mode: int, role: int) -> bool:
+    """Return whether an access is that to what a row computes and does not add to: no part of something else."""
+    return mode == WRITE and role % 4 == _Y
 
 
 def _row(
@@ -289,7 +323,7 @@ def _parts(
     start -= part * item
     reached = sum(step * (extent - 1) for step, extent in zip(steps, nest.extents, strict=True))
     stop = start + reached + 2 * item * count
-    if start < first or stop > last or any(step < 0 for step in steps) or (mode == WRITE and role % 4 == _Y):
+    if start < first or stop > last or any(step < 0 for step in steps) or _is_computed(mode, role):
         return None
     span = Span(start, stop, COMPLEX[dtype], length=count, steps=steps, part=part)
     return Access(role, READ if mode == READ else ADD, span)

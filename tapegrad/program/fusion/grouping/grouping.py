@@ -298,10 +298,12 @@ def _is_held(near: Sequence[tuple[StreamRow, Access]], lanes: int, is_short: boo
             return False  # each row adds to an element again and again, one row after the other
         sums = [row.count > 1 and access.single and access.mode != READ for row, access in near]
         return is_short or all(sums) or not any(sums)
-    if any(row.loops for row, _ in near) or any(access.span.dtype in _PAIRS for access in accesses):
+    if any(row.loops for row, _ in near) or any(access.span.part >= 0 for access in accesses):
         return False
     if any(access.single for access in accesses):
         return is_short and _are_elements([access.span for access in accesses])
+    if any(access.span.dtype in _PAIRS for access in accesses):
+        return False
     if len({access.span.dtype for access in accesses}) > 1:
         return False
     start, stop = min(a.start for a in accesses), max(a.stop for a in accesses)

@@ -213,6 +213,8 @@ def _spans_in_conflict(modes: dict[Span, set[int]], alone: Container[Span] | Non
             if other.start >= one.stop:
                 break
             both = modes[one] | modes[other]
+            if one.whole == other.whole:
+                continue  # of the same complex numbers
             if alone is not None and _is_broadcast(one, other, alone):
                 continue
             if WRITE in both or len(both) > 1:

@@ -35,6 +35,7 @@ from tapegrad.program.fusion.grouping.rows import (
     BYTES,
     READ,
     ROLES,
+    WRITE,
     Access,
     Listed,
     Span,
@@ -127,8 +128,10 @@ class SegmentDraft:
         self._loaded: set[Span] = set()
         self._written: set[Span] = set()
         self._sums: set[Span] = set()
+        self._filled: dict[Span, set[int]] = {}  # by line the elements that are written before any is read
         for row in with_pauses(rows):
             self._follow(row)
+        self._load_what_is_filled_in_part()
         changed = self._written.union(self._cleared) - self._sums
         self._kept = [key for key in with_pauses(self._keys) if key in changed and is_live(*key[:2])]
         self._by_steps = self._are_steps_apart()
@@ -152,7 +155,8 @@ class SegmentDraft:
 
     def _elements(self) -> dict[Span, Span]:
         """Return the lines of single elements that are read or written by themselves, of lines that are written."""
-        adjacent = (key for key in self._keys if not key.single and not key.is_scattered)
+        wholes = [key for key in self._keys if key.part < 0]
+        adjacent = (key for key in wholes if not key.single and not key.is_scattered)
         lines = sorted(adjacent, key=lambda key: (key.start, key.stop))
         starts = [line.start for line in lines]
 
@@ -161,7 +165,7 @@ class SegmentDraft:
             return near if is_element(span, near) else span
 
         written = {whole(a.span) for row in self._rows for a in row.accesses if a.mode != READ}
-        singles = [key for key in self._keys if key.single]
+        singles = [key for key in wholes if key.single]
         return {key: line for key in singles if (line := whole(key)) != key and line in written}
 
     def _follow(self, row: StreamRow) -> None:
@@ -171,7 +175,7 @@ class SegmentDraft:
         for access in sorted(row.accesses, key=lambda access: access.mode != READ):
             around = self._line_of.get(access.span) or self._parts.get(access.span)
             if around is not None:
-                self._follow_element(around, access.mode)
+                self._follow_element(around, access)
                 continue
             key = self._whole.get(access.span, access.span)
             if not self._is_short and access.mode != READ and access.single:
@@ -181,12 +185,31 @@ class SegmentDraft:
             if access.mode != READ:
                 self._written.add(key)
 
-    def _follow_element(self, line: Span, mode: int) -> None:
-        """Find out the same of an element of a line, or of parts, whose others stay as they are."""
-        if line not in self._written and line not in self._cleared:
+    def _follow_element(self, line: Span, access: Access) -> None:
+        """Find out the same of an element of a line, or of parts, whose others stay as they are.
+
+        A line is not loaded if each of its elements is written before anything else is done with it.
+        """
+        is_known = line in self._written or line in self._cleared or line in self._loaded
+        if not is_known and access.span in self._line_of:
+            filled = self._filled.setdefault(line, set())
+            if access.mode == WRITE:
+                filled.add(access.start)
+            if len(filled) == line.length:
+                self._written.add(line)
+            if access.start in filled:
+                return
+        if not is_known:
             self._loaded.add(line)
-        if mode != READ:
+        if access.mode != READ:
             self._written.add(line)
+
+    def _load_what_is_filled_in_part(self) -> None:
+        """Load the lines of which some elements are never written: they are stored as a whole."""
+        for line, filled in self._filled.items():
+            if filled and line not in self._written:
+                self._loaded.add(line)
+                self._written.add(line)
 
     def bound(self) -> BoundSegment:
         """Return the segment and its frame."""
@@ -219,7 +242,7 @@ class SegmentDraft:
             tuple(counts) if self._is_short else tuple(range(len(counts))),
             self._is_short,
             tuple(sorted(self._keys[key] for key in self._kept)),
-            tuple(sorted(self._keys[key] for key in self._cleared)),
+            tuple(sorted(self._keys[key] for key in {*self._cleared, *self._filled} - self._loaded)),
             len(self._loops),
             self._by_steps,
             elements=self._elements_of_lines(),
