@@ -37,6 +37,7 @@ def test_stub_holds_the_names_of_the_package_and_no_others() -> None:
 # What the stubs leave out, or cannot say as it is.
 ALLOWED = [
     r"tapegrad\.frontend\.tensor\.tensor\.Tensor\.\w+ is inconsistent, stub parameter \"self\" differs",
+    r"tapegrad\.where is inconsistent, runtime parameter \"[xy]\" has a default value",  # two signatures in the stubs
 ]
 
 

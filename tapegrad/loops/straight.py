@@ -324,6 +324,7 @@ class StraightBody:
         lines = self._lines
         read = {lines.key(line): line for line in lines.of(CARRIED)}
         written = {lines.key(line): line for line in lines.of(HANDED_ON)}
+        handed_on = list(written)
         found = [
             CarriedLine(read.pop(key), written.pop(key), self._carry_slot(line))
             for key, line in list(written.items())
@@ -339,7 +340,7 @@ class StraightBody:
             found.append(CarriedLine(-1, line, self._carry_slot(line), read_parts=elements))
         cleared = {place.leaf for place in lines.cleared}
         for key, line in read.items():
-            if key[0] not in cleared:
+            if key[0] not in cleared or any(_overlap(key, other) for other in handed_on):
                 raise NotStraightError
             found.append(CarriedLine(line, -1, self._carry_slot(line)))
         rest = [CarriedLine(-1, line, self._carry_slot(line)) for line in written.values()]
@@ -374,6 +375,12 @@ class StraightBody:
             *slots,
             *moving,
         ]
+
+
+def _overlap(one: _Key, other: _Key) -> bool:
+    """Return whether two lines have bytes of a leaf in common, as a number and a part of it do."""
+    ends = [offset + max(count, 1) * _DTYPES[dtype].itemsize for _, offset, dtype, count in (one, other)]
+    return one[0] == other[0] and one[1] < ends[1] and other[1] < ends[0]
 
 
 def elements_of(key: _Key) -> list[_Key]:

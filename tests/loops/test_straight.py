@@ -182,6 +182,23 @@ def test_bits_are_those_of_rows(case, options, monkeypatch):
     assert np.isfinite(found[1]).all()
 
 
+def test_what_is_read_as_a_number_and_written_by_a_part_is_no_line_of_a_kernel(monkeypatch):
+    """The cotangent of a carry of which an iteration reads the real part alone, and writes both."""
+
+    def value(p):
+        def body(z, x):
+            return tg.exp(1j * x) * p[0] * z.real + 1j * p[1] * x, z.real
+
+        z, parts = tg.scan(body, p[2] + 0.5j, np.linspace(0.0, 1.0, 70))
+        return tg.abs(z) + 0.1 * tg.sum(parts)
+
+    found = tg.value_and_grad(tg.jit(value))(P)
+    monkeypatch.setenv("TAPEGRAD_FUSE", "0")
+    by_rows = tg.value_and_grad(tg.jit(value))(P)
+    assert [each.tobytes() for each in found] == [each.tobytes() for each in by_rows]
+    assert (np.abs(found[1]) > 0.01).all()
+
+
 def test_pieces_between_two_looks_at_interrupts(monkeypatch):
     monkeypatch.setattr(table, "_WATCH_OPERATIONS", 1)  # each iteration is a piece
     f = tg.value_and_grad(tg.jit(lambda p: numbers(tg.scan, p, 80)))
