@@ -35,7 +35,7 @@ from tapegrad.engine.codegen.ir.memory import (
     scratch,
     store,
 )
-from tapegrad.engine.codegen.ir.operations import shuffled
+from tapegrad.engine.codegen.ir.operations import first_lane, shuffled
 from tapegrad.engine.codegen.ir.sums import Sum, add_to_parts
 from tapegrad.engine.codegen.ir.types import I64, Type
 from tapegrad.engine.kernels.lines.accumulate import BLOCK
@@ -315,7 +315,7 @@ class Elements:
 
     def _keep(self, value: Value, start: Value) -> None:
         if self._one:
-            value = value.body.emit(Type(value.type.element), f"extractelement {value}, i32 0")
+            value = first_lane(value)
         store(value, start, self._mask)
 
     def _keep_pairs(self, value: ComplexValue, start: Value) -> None:

@@ -104,14 +104,14 @@ def parts_of(x: Number) -> tuple[Value, ...]:
     return (x.re, x.im) if isinstance(x, ComplexValue) else (x,)
 
 
-def number_of(parts: Sequence[Value]) -> Number:
+def from_parts(parts: Sequence[Value]) -> Number:
     """Return the number that has such parts."""
     return ComplexValue(*parts) if len(parts) == 2 else parts[0]
 
 
 def by_parts(function: Callable[..., Value], *numbers: Number) -> Number:
     """Apply a function to the parts of numbers of one kind: to the real ones, and to the imaginary ones."""
-    return number_of([function(*parts) for parts in zip(*map(parts_of, numbers), strict=True)])
+    return from_parts([function(*parts) for parts in zip(*map(parts_of, numbers), strict=True)])
 
 
 def equals(x: Number, y: Number) -> Value:
@@ -184,3 +184,15 @@ def copies(element: Value, lanes: int = 0) -> Number:
         return body.splat(element, lanes)
     parts = (body.emit(part, f"extractelement {element}, i32 {k}") for k in range(2))
     return ComplexValue(*(body.splat(each, lanes) for each in parts))
+
+
+def spread(x: Number, lane: int) -> Number:
+    """Return a lane of a vector in all lanes."""
+    return by_parts(lambda part: shuffled(part, part, [lane] * part.type.lanes), x)
+
+
+def with_lane(x: Number, lane: int, other: Number) -> Number:
+    """Return a vector with one lane of another one."""
+    lanes = x.type.lanes
+    places = [lanes + k if k == lane else k for k in range(lanes)]
+    return by_parts(lambda part, from_other: shuffled(part, from_other, places), x, other)

@@ -184,3 +184,8 @@ def scaled(x: Value, k: Value) -> Value:
         return _scaled_at_once(x, k)
     half = rint(k * 0.5)
     return x * power_of_two(half) * power_of_two(k - half)
+
+
+def first_lane(x: Value) -> Value:
+    """Return the first element of a vector."""
+    return x.body.emit(Type(x.type.element), f"extractelement {x}, i32 0")

@@ -1,10 +1,9 @@
 """Mathematics as functions of vectors, each compiled once for a machine, and calls of them."""
 
-from collections.abc import Callable
 from typing import Any
 
 from tapegrad.engine.codegen.ir.body import Body, Value
-from tapegrad.engine.codegen.ir.complex_values import ComplexValue, Number, parts_of
+from tapegrad.engine.codegen.ir.complex_values import ComplexValue, Number, by_parts, parts_of
 from tapegrad.engine.codegen.ir.operations import halves, joined, narrowed, widened
 from tapegrad.engine.codegen.ir.sums import PARTS
 from tapegrad.engine.codegen.ir.target import Target
@@ -86,21 +85,16 @@ def call_complex(name: str, *arguments: ComplexValue) -> Any:
 def _call_complex(name: str, parts: list[Value]) -> Number:
     body, type_ = parts[0].body, parts[0].type
     if type_.element == "float":
-        return _by_parts(narrowed, _call_complex(name, [widened(part) for part in parts]))
+        return by_parts(narrowed, _call_complex(name, [widened(part) for part in parts]))
     if type_.lanes > body.target.lanes:
         first, second = (_call_complex(name, list(half)) for half in zip(*map(halves, parts), strict=True))
-        return _by_parts(joined, first, second)
+        return by_parts(joined, first, second)
     results = _complex_results(name, type_)
     symbol = _complex_symbol(name, body.target, type_.lanes)
     both = body.emit(Type(results), body.call(results, f'@"{symbol}"', parts, CONVENTION))
     if results == str(type_):
         return Value(body, type_, both.text)
     return ComplexValue(*(body.emit(type_, f"extractvalue {both}, {index}") for index in range(2)))
-
-
-def _by_parts(function: Callable[..., Value], *numbers: Number) -> Number:
-    found = [function(*parts) for parts in zip(*map(parts_of, numbers), strict=True)]
-    return found[0] if len(found) == 1 else ComplexValue(*found)
 
 
 def _packed(body: Body, values: tuple[Value, ...]) -> Value:

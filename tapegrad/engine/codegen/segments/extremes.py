@@ -8,8 +8,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from tapegrad.engine.codegen.ir.body import Value
-from tapegrad.engine.codegen.ir.operations import halves, select
-from tapegrad.engine.codegen.ir.types import Type
+from tapegrad.engine.codegen.ir.operations import first_lane, halves, select
 from tapegrad.engine.codegen.segments.segment import TIES, SegmentRow
 from tapegrad.ops import CODES, ROWS
 
@@ -32,7 +31,7 @@ class Joining(NamedTuple):
         """Combine all lanes into one element."""
         while value.type.lanes > 1:
             value = self.join(*halves(value))
-        return value.body.emit(Type(value.type.element), f"extractelement {value}, i32 0")
+        return first_lane(value)
 
 
 def _larger(x: Value, y: Value) -> Value:

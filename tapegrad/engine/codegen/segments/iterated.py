@@ -11,14 +11,20 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from tapegrad.engine.codegen.ir.body import Body, Iteration, Value
-from tapegrad.engine.codegen.ir.complex_values import Number, by_parts, number_of, parts_of
+from tapegrad.engine.codegen.ir.complex_values import (
+    Number,
+    by_parts,
+    from_parts,
+    parts_of,
+    spread,
+    with_lane,
+)
 from tapegrad.engine.codegen.ir.memory import load, load_field, load_pointer, moved, store
-from tapegrad.engine.codegen.ir.operations import select
+from tapegrad.engine.codegen.ir.operations import first_lane, select
 from tapegrad.engine.codegen.ir.target import Target
 from tapegrad.engine.codegen.ir.types import I64, Type
 from tapegrad.engine.codegen.segments.segment import FORWARD, REVERSE, Segment, SegmentRow
 from tapegrad.engine.codegen.segments.short_segments import Short, ShortVectorIndex
-from tapegrad.engine.codegen.segments.vectors import first_lane, spread, with_lane
 
 
 class FixedLine(NamedTuple):
@@ -234,7 +240,7 @@ def flat(numbers: Iterable[Number]) -> list[Value]:
 def numbers_like(numbers: Iterable[Number], parts: Iterable[Value]) -> list[Number]:
     """Return the numbers of such kinds that have these parts."""
     rest = iter(parts)
-    return [number_of([next(rest) for _ in parts_of(number)]) for number in numbers]
+    return [from_parts([next(rest) for _ in parts_of(number)]) for number in numbers]
 
 
 class _Tested(_GivenLines):

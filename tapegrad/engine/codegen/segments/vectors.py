@@ -9,12 +9,13 @@ from tapegrad.engine.codegen.ir.complex_values import (
     ComplexValue,
     Number,
     as_complex,
-    by_parts,
     copies,
     interleaved,
     parts_of,
     separated,
+    spread,
     twice,
+    with_lane,
 )
 from tapegrad.engine.codegen.ir.memory import (
     POINTER,
@@ -26,7 +27,7 @@ from tapegrad.engine.codegen.ir.memory import (
     moved,
     store,
 )
-from tapegrad.engine.codegen.ir.operations import either_is_nan, halves, select, shuffled
+from tapegrad.engine.codegen.ir.operations import either_is_nan, first_lane, halves, select, shuffled
 from tapegrad.engine.codegen.ir.sums import PARTS, widened
 from tapegrad.engine.codegen.ir.target import Target
 from tapegrad.engine.codegen.ir.types import I64, Type
@@ -77,22 +78,6 @@ _ELEMENTS = {"f64": "double", "f32": "float", "b8": "i8", INDEX: "i64", "c128": 
 def lanes(target: Target) -> int:
     """Elements of a vector in a segment: at least as many as a sum has parts."""
     return max(target.lanes, PARTS.lanes)
-
-
-def spread(value: Number, lane: int) -> Any:
-    """Return a lane of a vector in all lanes."""
-    return by_parts(lambda x: shuffled(x, x, [lane] * x.type.lanes), value)
-
-
-def with_lane(value: Number, lane: int, other: Number) -> Any:
-    """Return a vector with one lane of another one."""
-    lanes = value.type.lanes
-    places = [lanes + k if k == lane else k for k in range(lanes)]
-    return by_parts(lambda x, y: shuffled(x, y, places), value, other)
-
-
-def first_lane(value: Value) -> Value:
-    return value.body.emit(Type(value.type.element), f"extractelement {value}, i32 0")
 
 
 def _lanes_of(segment: Segment, target: Target) -> int:
