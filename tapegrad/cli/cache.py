@@ -73,8 +73,8 @@ def run(options: argparse.Namespace) -> int:
     if root is None:
         raise CommandError(f"the cache folder is {cache.intended()}")
     if options.action is None:
-        _print_contents(root, cache.digest())
+        _print_contents(root, cache.version())
     else:
-        gone = upkeep.clear(root, spared=cache.digest() if options.old else "")
+        gone = upkeep.clear_old(root, cache.version(), cache.state()) if options.old else upkeep.clear(root)
         print(f"{_count(gone.files)}, {format_size(gone.size)} removed from {root}")
     return 0

@@ -375,7 +375,7 @@ def two_versions(monkeypatch, tmp_path):
     monkeypatch.setenv("TAPEGRAD_CACHE_DIR", str(tmp_path))
     monkeypatch.delenv("TAPEGRAD_CACHE_SIZE", raising=False)
     then = time.time() - 3.1 * 24 * 3600
-    own, other = tmp_path / cache.digest(), tmp_path / ("0" * 16)
+    own, other = tmp_path / cache.version(), tmp_path / ("0" * 16)
     for folder, size in ((own, 1500), (other, 500)):
         folder.mkdir(mode=0o700)
         (folder / f"tapegrad.sin.forward.f64.8.{'a' * 16}.o").write_bytes(bytes(size))

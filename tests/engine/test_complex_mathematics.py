@@ -173,7 +173,10 @@ def test_absolute_values_and_roots_are_right_at_both_ends(target: Target) -> Non
 @names
 def test_a_function_is_compiled_for_other_processors(name: str) -> None:
     for target in (aarch64(), x86_64_v3()):
-        assert machine.compile_text(machine.module_text([loop(name, target)]), target)[:4] == b"\x7fELF"
+        assert (
+            machine.compile_source(machine.Source(machine.module_text([loop(name, target)])), target)[:4]
+            == b"\x7fELF"
+        )
 
 
 @pytest.mark.skipif(len(TARGETS) < 2, reason="the vectors of this processor are those of x86-64-v3")

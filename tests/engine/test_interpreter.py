@@ -56,10 +56,11 @@ def test_layouts_are_checked_before_they_are_used(use, monkeypatch):
         use()
 
 
-def test_the_cache_is_not_shared_by_interpreters_with_other_heads(monkeypatch):
-    own = cache.digest()
-    monkeypatch.setattr(cache, "object", SimpleNamespace(__basicsize__=32), raising=False)
-    assert cache.digest.__wrapped__() != own
+@pytest.mark.parametrize("layout", ["object", "tuple"])
+def test_names_in_the_cache_are_not_shared_by_interpreters_with_other_heads(layout, monkeypatch):
+    own = cache.state()
+    monkeypatch.setattr(cache, layout, SimpleNamespace(__basicsize__=99), raising=False)
+    assert cache.state.__wrapped__() != own
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,11 @@
 """How compiled functions are put together: parts without machine code, wholes with one copy of all their parts."""
 
-import types
 from typing import Any
 
 import numba
 import numpy as np
 import pytest
 
-from tapegrad.engine.codegen.python_calls.fast_calls import WrapperKind, fast_call
 from tapegrad.engine.codegen.store import cache
 from tapegrad.engine.codegen.translator import whole
 from tapegrad.engine.codegen.translator.compiler import entry_point, inline_njit, make_ready
@@ -70,7 +68,7 @@ def _library(helper: Any) -> Any:
 
 @pytest.fixture(autouse=True)
 def only_numba_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(whole, "translated", lambda *_: None)
+    monkeypatch.setattr(whole, "TRANSLATES", False)
 
 
 @pytest.fixture(autouse=True)
@@ -137,8 +135,10 @@ def test_a_part_raises() -> None:
         twice(3)
 
 
-def test_what_returns_no_field_has_no_fast_call() -> None:
-    signature = types.SimpleNamespace(return_type=numba.types.float64)
-    compiled = types.SimpleNamespace(signature=signature, fndesc=types.SimpleNamespace(qualname="half"))
+def test_what_returns_no_field_is_no_entry_point() -> None:
+    @entry_point()
+    def half(k):
+        return k / 2
+
     with pytest.raises(TypeError, match="half returns float64"):
-        fast_call(compiled, WrapperKind("i", False, False))
+        half(1)

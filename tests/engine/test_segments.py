@@ -93,4 +93,4 @@ def test_segments_are_compiled_for_arm(function: Any, monkeypatch: pytest.Monkey
     assert made
     for segment in made:
         text = machine.module_text(segment_kernels.define(segment, aarch64(), "sample"))
-        assert machine.compile_text(text, aarch64())[:4] == b"\x7fELF"
+        assert machine.compile_source(machine.Source(text), aarch64())[:4] == b"\x7fELF"

@@ -65,15 +65,17 @@ def bodies(case: Case, direction: str, facts: FrameFacts | None = None) -> list[
         raise LookupError(f"{case.op.name}: {error}") from None
 
 
-def compiled(parts: Iterable[Body], target: Target) -> objects.ObjectCode:
-    """Compile functions; return the object code and its calls."""
+def definition(parts: Iterable[Body], target: Target, symbol: str) -> objects.Definition:
+    """Return the definition of functions, of which one has the symbol, with their calls."""
     parts = list(parts)
-    text = machine.module_text(parts)
     called = {name.strip('@"') for part in parts for name in part.declarations}
     loops = {loop for part in parts for loop in part.loops}
     known = _shared(target).keys()
-    return objects.ObjectCode(
-        machine.compile_text(text, target), tuple(sorted(called & known)), tuple(sorted(loops))
+    return objects.Definition(
+        machine.Source(machine.module_text(parts)),
+        symbol,
+        tuple(sorted(called & known)),
+        tuple(sorted(loops)),
     )
 
 
@@ -83,24 +85,26 @@ def address(case: Case, direction: str, facts: FrameFacts | None = None) -> int:
     known = None if facts is None else rows.used(case, direction, facts)
     if known != facts:
         return address(case, direction, known) if known else 0
-    make = functools.partial(bodies, case, direction, facts)
-    return _load(case.symbol(direction, facts), case.target, lambda: compiled(make(), case.target))
+    return _load(case.symbol(direction, facts), case.target, lambda: bodies(case, direction, facts))
 
 
 @functools.cache
 def _shared_address(symbol: str, target: Target) -> int:
-    return _load(symbol, target, lambda: compiled([_shared(target)[symbol]()], target))
+    return _load(symbol, target, lambda: [_shared(target)[symbol]()])
 
 
-def _load(symbol: str, target: Target, make: Callable[[], objects.ObjectCode]) -> int:
-    return _enter(symbol, target, objects.obtain(symbol, target, make))
+def _load(symbol: str, target: Target, define: Callable[[], Iterable[Body]]) -> int:
+    """Return the address of the functions that `define` writes, compiled or taken from the cache."""
+    code = objects.obtain(symbol, target, lambda: definition(define(), target, symbol))
+    with compiling:
+        return machine.address_of(symbol) or _enter(code, target)
 
 
-def _enter(symbol: str, target: Target, found: objects.ObjectCode) -> int:
-    for each in found.calls:
-        _shared_address(each, target)
-    _fill(found.loops)
-    (address,) = machine.load(found.code, symbol)
+def _enter(code: objects.ObjectCode, target: Target) -> int:
+    for symbol in code.calls:
+        _shared_address(symbol, target)
+    _fill(code.loops)
+    (address,) = machine.load(code.code, code.symbol)
     return address
 
 
@@ -168,7 +172,7 @@ def address_of_accumulation(dtype: str, target: Target | None = None) -> int:
     """Return the address of the kernel that adds lines to lines, or sums them up."""
     target = target or host()
     parts = functools.partial(accumulation.accumulate, dtype, target)
-    return _load(accumulation.symbol(dtype, target), target, lambda: compiled(parts(), target))
+    return _load(accumulation.symbol(dtype, target), target, parts)
 
 
 def _defined(segment: Segment | IteratedSegment, target: Target, symbol: str) -> list[Body]:
@@ -191,24 +195,18 @@ _segments: dict[Segment | IteratedSegment, int] = {}
 
 
 def address_of_segment(segment: Segment | IteratedSegment) -> int:
-    """Return the address of a segment's kernel, compiled or taken from the cache.
-
-    The lock is taken when its code is there, for a thread in the background pauses while it makes that.
-    """
-    address = _segments.get(segment)
-    if address is None:
+    """Return the address of a segment's kernel, compiled or taken from the cache."""
+    if segment not in _segments:
         target = host()
         symbol = _symbol_of(segment, target)
-        found = objects.obtain(symbol, target, lambda: compiled(_defined(segment, target, symbol), target))
-        with compiling:
-            address = _segments[segment] = _segments.get(segment) or _enter(symbol, target, found)
-    return address
+        _segments[segment] = _load(symbol, target, lambda: _defined(segment, target, symbol))
+    return _segments[segment]
 
 
 def is_kept(case: Case, direction: str) -> bool:
     """Return whether a general kernel is on disk."""
-    return objects.is_kept(case.symbol(direction), case.target)
+    return objects.is_kept(case.symbol(direction))
 
 
 def is_accumulation_kept(dtype: str) -> bool:
-    return objects.is_kept(accumulation.symbol(dtype, host()), host())
+    return objects.is_kept(accumulation.symbol(dtype, host()))

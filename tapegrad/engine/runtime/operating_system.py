@@ -4,7 +4,10 @@ Each function says what it does on a system that it does not know: without the h
 safety do not depend on it; else it refuses with an `ImportError` that names the system. Only Linux has been run.
 """
 
+import contextlib
 import ctypes
+import errno
+import importlib
 import mmap
 import os
 import platform
@@ -14,6 +17,16 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
+
+
+def _module(name: str) -> Any:
+    """Return a module that only some systems have; `None` on others."""
+    with contextlib.suppress(ImportError):
+        return importlib.import_module(name)
+    return None
+
+
+fcntl, msvcrt = _module("fcntl"), _module("msvcrt")
 
 # --- processors ----------------------------------------------------------------------------------------------------
 
@@ -147,6 +160,36 @@ def clock() -> Clock:
 # --- files ---------------------------------------------------------------------------------------------------------
 
 BINARY = getattr(os, "O_BINARY", 0)  # of `os.open`: Windows would translate line ends
+
+
+def try_lock(descriptor: int, byte: int) -> bool:
+    """Lock one byte of a file between processes, if none holds it; the system opens the locks of a process that ends.
+
+    Raises
+    ------
+    OSError
+        Where the file's system, or this one, has no such locks.
+    """
+    try:
+        if fcntl is not None:
+            fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, byte)
+        elif msvcrt is not None:
+            os.lseek(descriptor, byte, os.SEEK_SET)
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+    except OSError as error:
+        if error.errno in (errno.EACCES, errno.EAGAIN):
+            return False
+        raise
+    return True
+
+
+def unlock(descriptor: int, byte: int) -> None:
+    """Open a lock of `try_lock`."""
+    if fcntl is not None:
+        fcntl.lockf(descriptor, fcntl.LOCK_UN, 1, byte)
+    elif msvcrt is not None:
+        os.lseek(descriptor, byte, os.SEEK_SET)
+        msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
 
 
 def cache_base() -> Path:

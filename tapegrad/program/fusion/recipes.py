@@ -8,13 +8,11 @@ the cache folder, an unreadable file is replaced, and a failure to write is igno
 import functools
 import hashlib
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from tapegrad.engine.codegen.ir.target import host
-from tapegrad.engine.codegen.machine import objects
 from tapegrad.engine.codegen.store import cache, cache_files
 from tapegrad.engine.kernels.language import frame as field
 from tapegrad.engine.runtime import sources
@@ -41,21 +39,30 @@ class Recipe(NamedTuple):
     added: list[int]
 
 
-_READ = (
+_FOLDERS = (
+    "program/fusion",
+    "ops",
+    *(f"engine/codegen/{name}" for name in ("ir", "mathematics", "rows", "segments")),
+)
+_FILES = (
+    "engine/codegen/kernels.py",
     "engine/kernel_table.py",
+    "engine/kernels/language/frame.py",
+    "engine/kernels/language/library.py",
+    "engine/kernels/language/segment_frame.py",
+    "engine/kernels/lines/accumulate.py",
     "program/streams/memory_plan.py",
     "program/streams/stream.py",
-)  # beside tables and passes
+)
 
 
 @functools.cache
 def _sources() -> bytes:
     """Return a digest of the sources and settings on which fusion depends, apart from the program."""
-    package = Path(__file__).parents[2]
-    folders = (Path(__file__).parent, package / "ops")
-    state = hashlib.sha256(objects.digest(host()).encode())
-    sources.add(state, (file for each in folders for file in sorted(each.rglob("*.py"))))
-    sources.add(state, (package / name for name in _READ))
+    state = hashlib.sha256(repr(host()).encode())
+    for folder in _FOLDERS:
+        sources.add(state, sorted((sources.PACKAGE / folder).rglob("*.py")))
+    sources.add(state, (sources.PACKAGE / name for name in _FILES))
     return state.digest()
 
 

@@ -35,10 +35,18 @@ class Target:
         """Return the suffix of symbols of functions for this processor."""
         return ".".join(map(str, ("tapegrad", *parts, self.lanes)))
 
-    def machine(self) -> Any:
-        """Return LLVM's code generator; level 1 of four, for the emitted code needs no more."""
-        return llvm.Target.from_triple(self.triple).create_target_machine(
-            cpu=self.cpu, features=self.features, opt=1, reloc="default", codemodel="jitdefault"
+    def machine(self, optimizes: bool = False) -> Any:
+        """Return LLVM's code generator, at level 1 of four for emitted code.
+
+        With `optimizes` it is the one that Numba has, for functions that LLVM's passes have gone over.
+        """
+        target = llvm.Target.from_triple(self.triple)
+        processor = {"cpu": self.cpu, "features": self.features, "codemodel": "jitdefault"}
+        if not optimizes:
+            return target.create_target_machine(opt=1, reloc="default", **processor)
+        is_x86 = target.name.startswith("x86")
+        return target.create_target_machine(
+            opt=3, reloc="static" if is_x86 else "default", jit=True, **processor
         )
 
 

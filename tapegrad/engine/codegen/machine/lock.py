@@ -1,9 +1,50 @@
-"""The compiler's lock: held while code is compiled or taken from the cache.
+"""Locks of the compiler: one for its tables and its loader, and as many as processors for calls of LLVM.
 
-Numba locks its compiler, not the way to its cache. The lock is taken and given back by C code, which an interrupt
-cannot stop in the middle.
+A thread that holds `compiling` may change what is known of compiled code. While LLVM works it does not hold it, so that
+other threads compile meanwhile. A fork waits until LLVM is at rest, for a child would find LLVM's own locks held.
 """
 
+import contextlib
 import threading
+from collections.abc import Iterator
+
+from tapegrad.engine.runtime.operating_system import at_fork, processors
 
 compiling = threading.RLock()
+_llvm_calls = [threading.Lock() for _ in range(max(2, processors()))]
+
+
+@contextlib.contextmanager
+def without_lock() -> Iterator[None]:
+    """Release `compiling` for a while, however often this thread has acquired it."""
+    owned = compiling._is_owned()  # type: ignore[attr-defined]
+    # What `threading.Condition` calls: one function of C, which an interrupt cannot stop in the middle.
+    state = compiling._release_save() if owned else None  # type: ignore[attr-defined]
+    try:
+        yield
+    finally:
+        if owned:
+            compiling._acquire_restore(state)  # type: ignore[attr-defined]
+
+
+@contextlib.contextmanager
+def calling_llvm() -> Iterator[None]:
+    """Call LLVM on modules of this thread's own context; forks wait meanwhile."""
+    free = next((lock for lock in _llvm_calls if not lock.locked()), _llvm_calls[0])
+    with free:
+        yield
+
+
+def _wait_for_llvm() -> None:
+    compiling.acquire()
+    for lock in _llvm_calls:
+        lock.acquire()
+
+
+def _release_all() -> None:
+    for lock in _llvm_calls:
+        lock.release()
+    compiling.release()
+
+
+at_fork(before=_wait_for_llvm, in_parent=_release_all, in_child=_release_all)

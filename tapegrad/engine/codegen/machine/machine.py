@@ -1,26 +1,55 @@
-"""Machine code of LLVM modules and its addresses. No optimisation pass runs in between."""
+"""Machine code of LLVM modules and its addresses."""
 
+import ctypes
+import enum
 import functools
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import llvmlite.binding as llvm
+from llvmlite.binding import ffi
 
 from tapegrad.engine.codegen.ir.body import Body
 from tapegrad.engine.codegen.ir.target import Target, host
-from tapegrad.engine.codegen.machine.lock import compiling
+from tapegrad.engine.codegen.machine.lock import calling_llvm, compiling
+from tapegrad.engine.kernels.language import linking
 from tapegrad.engine.runtime import pace, thread_stack
 
 
+class Optimization(enum.StrEnum):
+    """What LLVM's passes do with a module: nothing for emitted code, else as for an entry point or for a kernel."""
+
+    NONE = "none"
+    PLAIN = "plain"
+    FULL = "full"
+
+
+class Source(NamedTuple):
+    """All that machine code is made of, apart from the processor and LLVM.
+
+    Attributes
+    ----------
+    text
+        LLVM's text of a module.
+    optimization
+        The passes that are run.
+    loops
+        Name and text of each function that is linked to the module after it has been optimised by itself.
+    """
+
+    text: str
+    optimization: Optimization = Optimization.NONE
+    loops: tuple[tuple[str, str], ...] = ()
+
+
 @functools.cache
-def _machine(target: Target) -> Any:
-    if target == host():
+def _initialize(is_host: bool) -> None:
+    if is_host:
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
     else:
         llvm.initialize_all_targets()
         llvm.initialize_all_asmprinters()
-    return target.machine()
 
 
 @functools.cache
@@ -45,21 +74,82 @@ def module_text(bodies: Iterable[Body]) -> str:
     return "\n".join([*missing, "", *texts])
 
 
-def compile_text(text: str, target: Target) -> bytes:
-    """Compile a module to object code. No thread forks meanwhile, for a child would find LLVM's own locks held."""
+# --- compiling -----------------------------------------------------------------------------------------------------
+
+
+def compile_source(source: Source, target: Target) -> bytes:
+    """Compile a module to object code."""
     thread_stack.require()
-    machine, context = _machine(target), llvm.create_context()
-    with compiling, llvm.parse_assembly(text, context) as module:
-        module.triple, module.data_layout = machine.triple, str(machine.target_data)
-        return pace.aside(lambda: bytes(machine.emit_object(module)))
+    _initialize(target == host())
+    with calling_llvm():
+        return pace.aside(lambda: _object_code(source, target))
+
+
+def _object_code(source: Source, target: Target) -> bytes:
+    machine, context = target.machine(source.optimization != Optimization.NONE), llvm.create_context()
+    with _parsed(source.text, target, machine, context) as module:
+        for name, text in source.loops:
+            with llvm.parse_bitcode(_optimized_loop(text, target), context) as loop:
+                module.link_in(loop, preserve=True)
+            module.get_function(name).linkage = "internal"
+        if source.optimization != Optimization.NONE:
+            module.verify()
+            linking.simplify_functions(module, machine)
+            optimize = _OPTIMIZE[source.optimization]
+            optimize(module, machine)
+        return _emitted(module, machine)
+
+
+_OPTIMIZE = {Optimization.PLAIN: linking.optimize_plainly, Optimization.FULL: linking.optimize_fully}
+
+
+def _parsed(text: str, target: Target, machine: Any, context: Any) -> Any:
+    module = llvm.parse_assembly(text, context)
+    module.triple, module.data_layout = target.triple, str(machine.target_data)
+    return module
+
+
+@functools.lru_cache(64)
+def _optimized_loop(text: str, target: Target) -> bytes:
+    """Return the bitcode of a loop over elements, optimised in full even if its callers are not."""
+    machine, context = target.machine(True), llvm.create_context()
+    with _parsed(text, target, machine, context) as module:
+        linking.simplify_functions(module, machine)
+        linking.optimize_fully(module, machine)
+        return bytes(module.as_bitcode())
+
+
+def _emitted(module: Any, machine: Any) -> bytes:
+    """Return the object code of a module. It is `TargetMachine.emit_object` without llvmlite's lock."""
+    with ffi.OutputString() as error:
+        buffer = linking.unlocked("LLVMPY_TargetMachineEmitToMemory")(machine, module, 1, error)
+        if not buffer:
+            raise RuntimeError(f"LLVM: {error}")
+    try:
+        size = ffi.lib.LLVMPY_GetBufferSize(buffer)
+        return ctypes.string_at(ffi.lib.LLVMPY_GetBufferStart(buffer), size)
+    finally:
+        ffi.lib.LLVMPY_DisposeMemoryBuffer(buffer)
+
+
+# --- loading -------------------------------------------------------------------------------------------------------
+
+_addresses: dict[str, int] = {}
+
+
+def address_of(symbol: str) -> int:
+    """Return the address of what was last loaded by this name; 0 for nothing."""
+    return _addresses.get(symbol, 0)
 
 
 def load(code: bytes, *symbols: str) -> list[int]:
     """Load object code; return the addresses of functions and data. From now on other code can call them by name."""
-    engine = _engine()
-    engine.add_object_file(llvm.object_file.ObjectFileRef.from_data(code))
-    engine.finalize_object()
-    addresses = [int(engine.get_global_value_address(symbol)) for symbol in symbols]
-    for symbol, address in zip(symbols, addresses, strict=True):
-        llvm.add_symbol(symbol, address)
+    with compiling:
+        engine = _engine()
+        engine.add_object_file(llvm.object_file.ObjectFileRef.from_data(code))
+        engine.finalize_object()
+        addresses = [int(engine.get_global_value_address(symbol)) for symbol in symbols]
+        for symbol, address in zip(symbols, addresses, strict=True):
+            llvm.add_symbol(symbol, address)
+            _addresses[symbol] = address
     return addresses

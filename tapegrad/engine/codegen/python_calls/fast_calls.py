@@ -13,15 +13,11 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from numba import types
-
 from tapegrad.engine.codegen.ir.body import Value
 from tapegrad.engine.codegen.python_calls.python_code import Code, Module
 from tapegrad.engine.codegen.python_calls.wrapper_kinds import WrapperKind, expected
 
 _FASTCALL = 0x80  # METH_FASTCALL of Python's C interface
-# What fits the field of zeros that a result is written to.
-_RETURNED = (types.int64, types.boolean, types.none)
 _ROOM = 128  # fields that a function which returns a tuple can write
 
 
@@ -42,14 +38,11 @@ _new_function.argtypes = (ctypes.c_void_p, ctypes.py_object, ctypes.py_object)
 _addresses: dict[str, int] = {}  # of wrappers, by their names
 
 
-def fast_call(compiled: Any, shape: WrapperKind) -> Callable[..., int]:
-    """Wrap a function that Numba has compiled in a Python function."""
-    if compiled.signature.return_type not in _RETURNED:
-        raise TypeError(f"{compiled.fndesc.qualname} returns {compiled.signature.return_type}, not a field")
+def fast_call(name: str, address: int, shape: WrapperKind) -> Callable[..., int]:
+    """Wrap a compiled function in a Python function."""
     if shape.name not in _addresses:
         _compile({each for each in expected | {shape} if each.name not in _addresses})
-    address = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)
-    return python_function(compiled.fndesc.qualname, _addresses[shape.name], address)
+    return python_function(name, _addresses[shape.name], address)
 
 
 def python_function(name: str, address: int, fixed: Any) -> Callable[..., Any]:

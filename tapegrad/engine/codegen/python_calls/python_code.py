@@ -68,26 +68,24 @@ class Module:
         """Return the addresses of the functions that are called from outside; they live for ever."""
         if not self._addresses:
             ensure_known()
-            with compiling:
-                self._addresses = self._addresses or self._load()
+            code = objects.obtain(self._name, host(), self._definition).code
+            with compiling:  # another thread may have loaded it meanwhile
+                self._addresses = self._addresses or self._load(code)
         return self._addresses
 
-    def _load(self) -> dict[str, int]:
-        def make() -> objects.ObjectCode:
-            return objects.ObjectCode(machine.compile_text(self._text(), host()), (), ())
+    def _definition(self) -> objects.Definition:
+        return objects.Definition(machine.Source(self._text()), self._name)
 
-        found = objects.obtain(self._name, host(), make)
+    def _load(self, code: bytes) -> dict[str, int]:
         for name, each in self._objects.items():
             binding.add_symbol(self.object_symbol(name), id(each))
         for name in _NUMPY:
             binding.add_symbol(self.symbol(name), numpy_function(name))
-        return dict(
-            zip(self._exported, machine.load(found.code, *map(self.symbol, self._exported)), strict=True)
-        )
+        return dict(zip(self._exported, machine.load(code, *map(self.symbol, self._exported)), strict=True))
 
     @lazy
     def _name(self) -> str:
-        """Its name, and a digest of those of functions and objects. What emits them is in the digest of all sources."""
+        """Its name, and a digest of those of functions and objects. What emits them is in the state of all sources."""
         state = hashlib.sha256(repr((*self._exported, *self._objects)).encode()).hexdigest()[:8]
         return f"python.{self._kind}.{state}"
 

@@ -1,8 +1,12 @@
 """The cache folder of compiled code, shared by the processes of a user.
 
+Object code is named by its *content*: a digest of the text that is compiled, of LLVM's version and of the processor
+(`machine.objects`). Beside it lie small files with *names*: which object code a kernel or a function has. A name ends
+with the `state` of all that its text follows from, the sources of the package, Python and what else is installed. After
+an edit the text is written once more; it is compiled only if it is another one.
+
 Numba's own disk cache keys a function by its source file and bytecode. It does not notice a change in another
-file that the function calls, nor one in the compiler flags. Here every function is kept in a folder named by a
-digest of all the sources that are compiled, so any change of any of them starts a fresh folder.
+file that the function calls, nor one in the compiler flags.
 
 Nothing that happens to that folder or to its files is a reason to stop: what cannot be read is compiled, what cannot
 be written is done without, and the first of such things is said on stderr.
@@ -21,11 +25,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import llvmlite.binding
+import llvmlite
 import numba
+import numpy as np
 
+from tapegrad.engine.codegen.ir.target import host
 from tapegrad.engine.codegen.store import cache_files, upkeep
-from tapegrad.engine.kernels.language.numba_internals import CompileResult, cpu_target, rtsys
+from tapegrad.engine.kernels.language.numba_internals import CompileResult, rtsys
 from tapegrad.engine.runtime import sources, thread_stack
 from tapegrad.engine.runtime.messages import logs, stderr
 from tapegrad.engine.runtime.operating_system import cache_base
@@ -33,35 +39,30 @@ from tapegrad.engine.runtime.short_times import quantity
 from tapegrad.engine.runtime.switches import TRANSLATES
 from tapegrad.engine.runtime.whole_files import distrust
 
-_PACKAGE_DEPTH = 3  # folders, of the packages with compiled code that stand on the engine
-_COMPILED = (
-    "engine/runtime",
-    "engine/codegen/machine",
-    "engine/codegen/store",
-    "engine/codegen/python_calls",
-    "engine/codegen/translator",
-    "engine/kernels",
-    "engine/tape",
-    "engine/sweep",
-    "ops/structural",  # records of parameters, which compiled code reads
-)
-_CONSTANTS = "ops/params.py"  # what these records share
-_BY_NUMBA = "" if TRANSLATES else " by Numba"  # without the translator, nothing that it has made is used
-
-
-def _sources() -> list[Path]:
-    """Return the source files whose text can change compiled code."""
-    files = [file for name in _COMPILED for file in sorted((sources.PACKAGE / name).rglob("*.py"))]
-    return [*files, sources.PACKAGE / _CONSTANTS]
+_FORMAT = "tapegrad: names and object code, format 1"
+ENTRY, KERNEL = "entry", "kernel"  # what a function is called by: Python, or other compiled code
+SOURCES = ("engine", "ops", "optimize/native/loops")  # folders of sources that compiled code follows from
 
 
 @functools.cache
-def digest() -> str:
-    """Digest of the compiled sources, of the compilers, and of the size of an object's head, which is compiled in."""
-    versions = f"{numba.__version__} {llvmlite.__version__} {object.__basicsize__}{_BY_NUMBA}"
-    state = hashlib.sha256(versions.encode())
-    sources.add(state, _sources())
-    return state.hexdigest()[:16]
+def version() -> str:
+    """Return the name of the folder for files of this format."""
+    return hashlib.sha256(_FORMAT.encode()).hexdigest()[:16]
+
+
+def _installed() -> tuple[object, ...]:
+    """Return what Python and other packages say of themselves, as far as texts may follow from it."""
+    python = (*sys.version_info[:2], getattr(sys, "abiflags", ""), object.__basicsize__, tuple.__basicsize__)
+    return (*python, numba.__version__, llvmlite.__version__, np.__version__)
+
+
+@functools.cache
+def state() -> str:
+    """Digest of all that the text of compiled code follows from."""
+    digest = hashlib.sha256(repr((*_installed(), host())).encode())
+    for name in SOURCES:
+        sources.add(digest, sorted((sources.PACKAGE / name).rglob("*.py")))
+    return digest.hexdigest()[:16]
 
 
 def root() -> Path:
@@ -73,10 +74,10 @@ def root() -> Path:
 
 
 def folder() -> Path | None:
-    """Return the cache folder of this version, made if need be, perhaps read-only; ``None`` if it cannot be made.
+    """Return the cache folder, made if need be, perhaps read-only; ``None`` if it cannot be made.
 
     What lies in it is executed, so it is made for its owner alone, and is not used if another user may write to it;
-    nor is it if the sources that it is named by have changed since the import.
+    nor is it if the sources that names follow from have changed since the import.
     """
     path, changed = _folder(), sources.changed()
     if changed:
@@ -89,7 +90,7 @@ def folder() -> Path | None:
 @functools.cache
 def _folder() -> Path | None:
     try:
-        path = root() / digest()
+        path = root() / version()
         make_folder(path)
         reason = distrust(path, path.stat())
     except (OSError, RuntimeError):  # RuntimeError: no home directory is known
@@ -150,40 +151,23 @@ class Complaints:
 complaints = Complaints()
 
 
-@functools.cache
-def _processor() -> str:
-    """Digest of the processor that Numba compiles for."""
-    kind = cpu_target.target_context.codegen().magic_tuple()
-    return hashlib.sha256(repr(kind).encode()).hexdigest()[:8]
+def is_ours(module: str) -> bool:
+    """Return whether a module is of this package: the state covers no other's functions."""
+    return module.partition(".")[0] == sources.PACKAGE.name
 
 
-@functools.cache
-def _digest_above(package: str) -> str:
-    """Digest of the sources of a package that stands on the engine; nothing for the engine's own.
-
-    Of a folder inside of such a package it is that of the whole one: the folder's functions call those around it.
-    """
-    name = "/".join(package.split(".")[1 : 1 + _PACKAGE_DEPTH])
-    if not name or name.startswith(_COMPILED):
-        return ""
-    state = hashlib.sha256()
-    sources.add(state, sorted((sources.PACKAGE / name).rglob("*.py")))
-    return state.hexdigest()[:8] + "."
+def name_of(symbol: str) -> str:
+    """Return the name of the file that says which object code a function has."""
+    return f"{symbol.removeprefix('tapegrad.')}.{state()}.name"
 
 
-def _file(module: str, function: str) -> Path | None:
-    """Return the file of a function's compiled code."""
-    above = _digest_above(module.rpartition(".")[0])
-    return named_file(f"{module.partition('.')[2]}.{function}.{above}{_python_and_processor()}.nbc")
-
-
-def _python_and_processor() -> str:
-    python = f"py{sys.version_info.major}{sys.version_info.minor}{getattr(sys, 'abiflags', '')}"
-    return f"{python}.{_processor()}"
+def _by_numba(symbol: str) -> str:
+    """Return the name of the file with a function that Numba has compiled."""
+    return f"{symbol.removeprefix('tapegrad.')}.{state()}.nbc"
 
 
 class _Cache:
-    """The cache of one function, as Numba calls it: it gives `None`, or keeps nothing, whatever goes wrong."""
+    """The cache of a function, as Numba calls it: it gives `None`, or keeps nothing, whatever goes wrong."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
@@ -194,7 +178,7 @@ class _Cache:
         # another file.
         module = self._function.__module__
         sources.check(getattr(sys.modules.get(module), "__file__", None) or "")
-        return _file(module, self._function.__qualname__)
+        return named_file(_by_numba(self._name))
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the function as it was compiled before; where it has to be compiled now, `None`.
@@ -217,31 +201,23 @@ class _Cache:
         return f"{self._function.__module__}.{self._function.__qualname__}"
 
     def _load(self, target_context: Any) -> Any:
-        file = self._file()
+        file = self._file() if is_ours(self._function.__module__) else None
         return None if file is None else read(file, functools.partial(_rebuilt, target_context))
 
     def save_overload(self, sig: Any, cres: Any) -> None:
-        """Keep the function, unless it holds addresses that mean nothing to another process.
-
-        Numba alone compiles such ones. Else a function that handed another one on at run time would be one.
-        """
-        has_addresses = cres.library.has_dynamic_globals
-        assert not (has_addresses and TRANSLATES), f"{self._name} cannot be kept: it holds an address"
-        if not has_addresses:
-            keep(self._file(), (cres.library.shared, *cres._reduce()))
+        """Keep a function of the package, unless it holds addresses that mean nothing to another process."""
+        if is_ours(self._function.__module__) and not cres.library.has_dynamic_globals:
+            keep(self._file(), cres._reduce())
         log_compilation(self._name, self._begin, COMPILED)
 
 
-def _rebuilt(target_context: Any, parts: Any) -> CompileResult | None:
+def _rebuilt(target_context: Any, parts: Any) -> CompileResult:
     """Rebuild a function of Numba's without the parts for compiling one, which take as long as importing it.
 
-    Machine code refers to nothing of that but Numba's runtime, in functions that return arrays. `None` if a function
-    that it calls is missing.
+    Machine code refers to nothing of that but Numba's runtime, in functions that return arrays.
     """
-    if not all(map(has_shared, parts[0])):
-        return None
     rtsys.initialize(target_context)
-    return CompileResult._rebuild(target_context, *parts[1:])
+    return CompileResult._rebuild(target_context, *parts)
 
 
 def cache_of(function: Callable[..., Any]) -> Any:
@@ -268,34 +244,6 @@ def named_file(name: str) -> Path | None:
     """Return the file of a name in the cache folder; `None` if there is no folder."""
     path = folder()
     return None if path is None else path / name
-
-
-def obtain(
-    name: str, file: Path | None, make: Callable[[], tuple[Any, ...]], restore: Callable[[Any], Any]
-) -> Any:
-    """Return what a file of the cache folder holds, or its contents made now, which are kept if possible.
-
-    Parameters
-    ----------
-    name
-        Name of the function, for the log.
-    file
-        The file; `None` if there is no folder.
-    make
-        Makes the contents: a tuple that can be pickled.
-    restore
-        Takes the contents and returns the result, or raises if they are not as they should be.
-    """
-    begin = time.perf_counter_ns()
-    found = None if file is None else read(file, restore)
-    if found is None:
-        made = make()
-        keep(file, made)
-        found = restore(made)
-        log_compilation(name, begin, COMPILED)
-    else:
-        log_compilation(name, begin, READ)
-    return found
 
 
 def read(file: Path, restore: Callable[[Any], Any] = lambda parts: parts) -> Any:
@@ -332,45 +280,10 @@ def _tidy_at_exit(path: Path) -> None:
 
 
 def holds(module: str, function: str) -> bool:
-    """Return whether the cache folder holds a compiled function."""
-    file = _file(module, function)
-    return file is not None and cache_files.is_there(file)
-
-
-# --- functions that several others call --------------------------------------------------------------------------
-
-_shared: dict[str, Any] = {}  # their libraries, which hold their machine code
-
-
-def share(name: str, library: Any) -> None:
-    """Let machine code call a function by its name, and keep it if it can be."""
-    _let_call(name, library)
-    path = folder()
-    if path is not None:
-        with contextlib.suppress(OSError):  # who calls it cannot be written either, and says so
-            make_folder(path)
-            state = library.serialize_using_object_code()
-            cache_files.write(_shared_file(path, name), (library.shared, state))
-
-
-def has_shared(name: str) -> bool:
-    """Return whether machine code can call a function of this name already.
-
-    Where its file is missing or damaged, who calls it is compiled anew, and this with it.
-    """
-    path = folder()
-    if name not in _shared and path is not None:
-        with contextlib.suppress(Exception):  # unpickling can raise anything
-            calls, state = read(_shared_file(path, name)) or ((), None)
-            if state is not None and all(map(has_shared, calls)):
-                _let_call(name, cpu_target.target_context.codegen().unserialize_library(state))
-    return name in _shared
-
-
-def _shared_file(path: Path, name: str) -> Path:
-    return path / f"{name.partition('.')[2]}.{_python_and_processor()}.nbc"
-
-
-def _let_call(name: str, library: Any) -> None:
-    llvmlite.binding.add_symbol(name, library.get_pointer_to_function(name))
-    _shared[name] = library
+    """Return whether the cache folder holds a function of the package that is compiled."""
+    symbol = f"{module}.{function}"
+    names = [
+        _by_numba(symbol),
+        *(name_of(f"{symbol}.{kind}") for kind in (ENTRY, KERNEL) if TRANSLATES),
+    ]
+    return any(file is not None and cache_files.is_there(file) for file in map(named_file, names))

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from tapegrad.engine.codegen.store import cache_files, name_locks
 from tapegrad.engine.runtime.messages import stderr
 from tapegrad.engine.runtime.whole_files import distrust
 
@@ -27,9 +28,11 @@ _MARKER = "upkeep"  # its modification time is that of the last upkeep
 # Compiled where they are used: to compile them all takes 2 ms
 _VERSION = r"[0-9a-f]{16}"
 _TEMPORARY = r"\..+\.[0-9a-f]{16}\.tmp"
+_CODE, _OF_A_STATE = r"[0-9a-f]{32}\.o", rf".+\.{_VERSION}\.(name|nbc)"
 _FILE = (
-    r".+\.py\d+\w*\.[0-9a-f]{8}\.nbc|.+\.[0-9a-f]{16}\.o|(program|outline)\.[0-9a-f]{32}"
-    rf"|libscipy_openblas-[0-9a-f]+\.so|{_TEMPORARY}|{_MARKER}"
+    rf"{_CODE}|{_OF_A_STATE}|(program|outline)\.[0-9a-f]{{32}}"
+    rf"|.+\.py\d+\w*\.[0-9a-f]{{8}}\.nbc|.+\.{_VERSION}\.o"  # of earlier versions of the package
+    rf"|libscipy_openblas-[0-9a-f]+\.so|{_TEMPORARY}|{_MARKER}|{name_locks.FILE}"
 )
 _UNITS = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
 _SIZE = r"(\d+\.?\d*(?:e\d+)?)\s*([kmgt]?)b?"
@@ -129,6 +132,42 @@ def clear(root: Path, spared: str = "") -> Removal:
     return sum(map(_remove_version, found), Removal())
 
 
+def clear_old(root: Path, own: str, state: str) -> Removal:
+    """Remove what the present sources, and the versions that are installed, have no use for.
+
+    Parameters
+    ----------
+    root
+        Folder of all versions.
+    own
+        Name of this process's version.
+    state
+        The end of the names of files that are of use, and so is the object code that they name.
+
+    Raises
+    ------
+    PermissionError
+        If other users may change the folder.
+    """
+    gone = clear(root, spared=own)
+    folder = root / own
+    if not folder.exists() or distrust(folder, folder.lstat()):
+        return gone
+    files = {file.path.name: file for file in _files(str(folder))}
+    present = [name for name in files if name.endswith((f".{state}.name", f".{state}.nbc"))]
+    used = {*present, *(f"{digest}.o" for name in present for digest in _named(files[name].path))}
+    versioned = [name for name in files if re.fullmatch(f"{_CODE}|{_OF_A_STATE}", name)]
+    return gone + _remove_files(files[name] for name in versioned if name not in used)
+
+
+def _named(file: Path) -> tuple[str, ...]:
+    """Return the digest of the object code that a file with a name stands for; nothing for a file of another kind."""
+    if file.suffix == ".name":
+        with contextlib.suppress(Exception):  # a damaged one: unpickling can raise anything
+            return ((cache_files.read(file) or ("",))[0],)
+    return ()
+
+
 def tidy(root: Path, own: str) -> Removal:
     """Remove versions that are long out of use, and what is least recently used above the limit of the size.
 
@@ -207,7 +246,7 @@ def _remove_least_used(files: list[CachedFile], excess: float) -> Removal:
     for file in sorted(files, key=lambda file: file.used):
         if gone.size >= excess:
             break
-        if file.path.name != _MARKER:
+        if file.path.name not in (_MARKER, name_locks.FILE):
             gone += _remove_files([file])
     return gone
 

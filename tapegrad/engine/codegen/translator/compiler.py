@@ -12,7 +12,7 @@ from tapegrad.engine.codegen.python_calls import fast_calls
 from tapegrad.engine.codegen.python_calls.wrapper_kinds import WrapperKind, expected
 from tapegrad.engine.codegen.store.announcer import announcer
 from tapegrad.engine.codegen.store.cache import cache_of
-from tapegrad.engine.codegen.translator import whole
+from tapegrad.engine.codegen.translator import values, whole
 from tapegrad.engine.kernels.language.inlining import Helper
 from tapegrad.engine.kernels.language.linking import (
     PlainPartCompiler,
@@ -24,19 +24,12 @@ from tapegrad.engine.kernels.language.numba_internals import CFunc, global_compi
 from tapegrad.engine.runtime import thread_stack
 from tapegrad.engine.runtime.operating_system import at_fork
 
-
-def _finish_compiling() -> None:
-    """Acquire the compiler locks before ``fork()``, so that the child does not inherit them held."""
-    compiling.acquire()
-    global_compiler_lock.acquire()
-
-
-def _go_on_compiling() -> None:
-    global_compiler_lock.release()
-    compiling.release()
-
-
-at_fork(before=_finish_compiling, in_parent=_go_on_compiling, in_child=_go_on_compiling)
+# A child does not inherit the compiler's lock held, either.
+at_fork(
+    before=global_compiler_lock.acquire,
+    in_parent=global_compiler_lock.release,
+    in_child=global_compiler_lock.release,
+)
 
 # Every entry point that has been defined: (module, name) -> what compiles it or takes it from the cache.
 ENTRY_POINTS: dict[tuple[str, str], Callable[[], Any]] = {}
@@ -52,23 +45,6 @@ def expect_group(group: str) -> None:
     if group:
         with compiling:
             announcer.expect(_GROUPS[group])
-
-
-class _Direct:
-    """Translates a function of numbers without Numba's passes; what says more goes through them."""
-
-    def compile_extra(self: Any, func: Any) -> Any:
-        """Compile a Python function."""
-        found = whole.compile_directly(self, func)
-        return super().compile_extra(func) if found is None else found  # type: ignore[misc]
-
-
-class _DirectCompiler(_Direct, PlainWholeCompiler):
-    """Compiler of functions that Python calls."""
-
-
-class _DirectKernelCompiler(_Direct, WholeCompiler):
-    """Compiler of kernels, which are optimised in full."""
 
 
 def _options(compiler: type[PlainWholeCompiler | PlainPartCompiler]) -> dict[str, Any]:
@@ -105,17 +81,16 @@ def entry_point(
         given = "".join(kinds[:-1] if returns_tuple else kinds)
         shape = WrapperKind(given, nogil, returns_tuple)
         expected.add(shape)
-        compiled_later = Helper(function, _options(_DirectCompiler))
+        compiled_later = Helper(function, _options(PlainWholeCompiler))
 
         @functools.cache
         def entry() -> Any:
             _make_finalisers_ready()
             expect_group(group)
             with compiling, announcer.compiling(function):
-                dispatcher = compiled_later.numbas
-                dispatcher._cache = cache_of(function)
-                dispatcher.compile(signature)
-                compiled = fast_calls.fast_call(dispatcher.overloads[signature], shape)
+                address = whole.entry_address(function, tuple(map(values.KINDS.__getitem__, signature)))
+                address = address or _address_by_numba(compiled_later, signature)
+                compiled = fast_calls.fast_call(function.__qualname__, address, shape)
                 _hand_out(function.__module__, function.__name__, compiled)
             return compiled
 
@@ -129,6 +104,21 @@ def entry_point(
         return first_call
 
     return decorate
+
+
+# What fits the field of zeros that a result is written to.
+_RETURNED = (types.int64, types.boolean, types.none)
+
+
+def _address_by_numba(entry: Helper, signature: tuple[Any, ...]) -> int:
+    """Return the address of an entry point that Numba compiles."""
+    dispatcher = entry.numbas
+    dispatcher._cache = cache_of(entry.py_func)
+    dispatcher.compile(signature)
+    compiled = dispatcher.overloads[signature]
+    if compiled.signature.return_type not in _RETURNED:
+        raise TypeError(f"{compiled.fndesc.qualname} returns {compiled.signature.return_type}, not a field")
+    return int(compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name))
 
 
 _COMPILED: dict[tuple[str, str], Any] = {}
@@ -222,12 +212,16 @@ def compile_c_function(function: Callable[..., Any]) -> int:
 
     Kernels are called so, destructors, functions that threads run, and those of an allocator. C may ignore the result.
     """
+    with announcer.compiling(function):
+        return whole.c_address(function) or _c_address_by_numba(function)
+
+
+def _c_address_by_numba(function: Callable[..., Any]) -> int:
     signature = types.int64(*[types.int64] * function.__code__.co_argcount)
     options = {"nopython": True, "error_model": "numpy"}
-    compiled = CFunc(function, (signature.args, signature.return_type), {}, options, _DirectKernelCompiler)
+    compiled = CFunc(function, (signature.args, signature.return_type), {}, options, WholeCompiler)
     compiled._cache = cache_of(function)
-    with announcer.compiling(function):
-        compiled.compile()
+    compiled.compile()
     _KEEP_ALIVE.append(compiled)
     return int(compiled.address)
 

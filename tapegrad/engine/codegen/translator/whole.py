@@ -1,162 +1,188 @@
-"""Plain functions that are called from outside: the text of all parts, and the entry wrapper for callers."""
+"""Plain functions that are called from outside: the text of all parts, the entry wrapper, and their object code."""
 
 import functools
+import hashlib
 import itertools
-from typing import Any, NamedTuple
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import numba
-from llvmlite import binding
-from numba import types
 
 from tapegrad.engine.codegen.ir.body import Value
 from tapegrad.engine.codegen.ir.c_code import CCode
+from tapegrad.engine.codegen.ir.target import host
 from tapegrad.engine.codegen.ir.types import I64, Type
+from tapegrad.engine.codegen.machine import machine, objects
+from tapegrad.engine.codegen.machine.lock import compiling
+from tapegrad.engine.codegen.machine.machine import Optimization, Source
 from tapegrad.engine.codegen.store import cache
 from tapegrad.engine.codegen.translator import values
-from tapegrad.engine.codegen.translator.parts import FunctionIR, Text, part, text_of
+from tapegrad.engine.codegen.translator.parts import FunctionIR, part, text_of
 from tapegrad.engine.codegen.translator.values import NotPlainError
-from tapegrad.engine.kernels.language.linking import LoopPartCompiler, PlainWholeCompiler
-from tapegrad.engine.kernels.language.numba_internals import (
-    CompileResult,
-    Environment,
-    PythonFunctionDescriptor,
-    cpu_target,
-)
+from tapegrad.engine.kernels.language.numba_internals import cpu_target
+from tapegrad.engine.runtime import sources
 from tapegrad.engine.runtime.messages import stderr
 from tapegrad.engine.runtime.switches import TRANSLATES
 
-_RESULTS: dict[Any, Any] = {values.I64: types.int64, values.I1: types.boolean, None: types.none}
+_WRAPPER = "tapegrad.wrapper"  # until the text is known, which the symbol is made of
+_shared: dict[str, FunctionIR] = {}  # parts with object code of their own that have been translated, by name
 
 
-_numbers = itertools.count(1)  # of functions of one name: part of their symbols
+# --- addresses -----------------------------------------------------------------------------------------------------
 
 
-class Translated(NamedTuple):
-    """Numba's description of a function of numbers, its module, and what that was made from."""
+def entry_address(function: Any, kinds: tuple[Any, ...]) -> int:
+    """Return the address of ``int32 (int64 *result, void *exception, arguments...)``; 0 where Numba must compile it.
 
-    described: Any
-    module: Any
-    text: Text
-
-
-def translated(
-    function: Any, arguments: tuple[Any, ...], uid: int, returned: Any = None
-) -> Translated | None:
-    """Translate a function of numbers.
-
-    `None` where Numba must compile it. `returned` is the type of the result of a C function.
+    `kinds` are LLVM's types of the arguments.
     """
+    return _address(function, cache.ENTRY, lambda: entry_definition(function, kinds))
+
+
+def c_address(function: Any) -> int:
+    """Return the address of ``int64 (int64 arguments...)``; 0 where Numba must compile it."""
+    return _address(function, cache.KERNEL, lambda: c_definition(function))
+
+
+def _address(function: Any, kind: str, define: Callable[[], objects.Definition]) -> int:
     if not TRANSLATES:
-        return None
-    cpu_target.target_context.refresh()  # it learns conversions when it is first used
+        return 0
+    module = function.__module__
+    name = f"{module}.{function.__qualname__}.{kind}"
+    # The module may have been imported after the state was taken.
+    sources.check(getattr(function.__code__, "co_filename", ""))
     try:
-        whole = part(function, tuple(values.KINDS[each] for each in arguments))
-        described = _description(function, arguments, _result(whole, returned), uid)
-        wrapper = _entry_wrapper(whole, described) if returned is None else _c_entry_wrapper(whole, described)
-        text = text_of(whole, keeps_large_parts=returned is None)
-        module = _module(text, wrapper)
+        return _loaded(lambda: _code(name, module, define))
     except NotPlainError:
-        return None
-    module.name = described.mangled_name
-    return Translated(described, module, text)
+        return 0
+    except Exception as error:  # it leans on names of Numba's that any version may change
+        complaint.make(function, error)
+        return 0
 
 
-def _result(whole: FunctionIR, returned: Any) -> Any:
-    found = _RESULTS.get(whole.result)
-    if found is None or (returned is not None and (found == types.none or returned != types.int64)):
+def _code(name: str, module: str, define: Callable[[], objects.Definition]) -> objects.ObjectCode:
+    if not cache.is_ours(module):
+        return objects.make(host(), define)
+    code = objects.obtain(name, host(), define)
+    if all(map(_is_at_hand, code.calls)):
+        return code
+    return objects.make(host(), define)  # which translates its callees as well
+
+
+def _loaded(obtain: Callable[[], objects.ObjectCode]) -> int:
+    """Load a function, and before it those that it calls."""
+    code = obtain()
+    for symbol in code.calls:
+        if not machine.address_of(symbol):
+            _loaded(functools.partial(_shared_code, symbol))
+    with compiling:
+        return machine.address_of(code.symbol) or machine.load(code.code, code.symbol)[0]
+
+
+# --- functions that several others call ----------------------------------------------------------------------------
+
+
+def _is_at_hand(symbol: str) -> bool:
+    """Return whether a shared part is loaded, or can be: without it, its callers are translated once more."""
+    return bool(machine.address_of(symbol)) or symbol in _shared or objects.is_kept(symbol)
+
+
+def _module_of(symbol: str) -> str:
+    """Return the module of a shared part: its symbol ends with the function's name and a digest."""
+    return symbol.rsplit(".", 2)[0]
+
+
+def _shared_code(symbol: str) -> objects.ObjectCode:
+    return _code(symbol, _module_of(symbol), lambda: _definition(_shared[symbol], Optimization.PLAIN, symbol))
+
+
+# --- definitions ---------------------------------------------------------------------------------------------------
+
+
+def entry_definition(function: Any, kinds: tuple[Any, ...]) -> objects.Definition:
+    """Translate an entry point.
+
+    Raises
+    ------
+    NotPlainError
+        If it says something that is not translated.
+    """
+    whole = _translated(function, kinds)
+    if whole.result not in (values.I64, values.I1, None):
         raise NotPlainError("a result of another type")
-    return returned or found
-
-
-def _description(function: Any, arguments: tuple[Any, ...], result: Any, uid: int) -> Any:
-    names = function.__code__.co_varnames[: len(arguments)]
-    return PythonFunctionDescriptor(
-        native=True,
-        modname=function.__module__,
-        qualname=function.__qualname__,
-        unique_name=f"{function.__qualname__}${uid}",
-        doc=function.__doc__ or "",
-        typemap={},
-        restype=result,
-        calltypes={},
-        args=names,
-        kws=(),
-        argtypes=arguments,
-        uid=uid,
-    )
-
-
-def _entry_wrapper(whole: FunctionIR, described: Any) -> str:
-    """Write the entry wrapper ``int32 function(result, exception, arguments...)``, which returns 0."""
-    arguments = [Type(str(each)) for each in whole.type.args]
-    code = CCode(f'@"{described.mangled_name}"', [I64, I64, *arguments], "i32")
-    pointer, _, *given = code.arguments
-    found = _called(code, whole, given)
+    arguments = [Type(str(kind)) for kind in whole.type.args]
+    code = CCode(f'@"{_WRAPPER}"', [I64, I64, *arguments], "i32")
+    pointer, _, *fields = code.arguments
+    result = _called(code, whole, fields)
     if whole.result is not None:
-        code.store(found, pointer)
+        code.store(result, pointer)
     code.ret(code.body.constant(Type("i32"), 0))
-    return _text(code, described)
+    return _definition(whole, Optimization.PLAIN, before=code.body.text)
 
 
-def _c_entry_wrapper(whole: FunctionIR, described: Any) -> str:
-    """Write the entry wrapper ``int64 function(arguments...)``."""
-    arguments = [Type(str(each)) for each in whole.type.args]
-    code = CCode(f'@"{described.llvm_cfunc_wrapper_name}"', arguments)
+def c_definition(function: Any) -> objects.Definition:
+    """Translate a C function of integers that returns one.
+
+    Raises
+    ------
+    NotPlainError
+        If it says something that is not translated.
+    """
+    whole = _translated(function, (values.I64,) * function.__code__.co_argcount)
+    if whole.result != values.I64:
+        raise NotPlainError("a result of another type")
+    code = CCode(f'@"{_WRAPPER}"', [I64] * len(whole.type.args))
     code.ret(_called(code, whole, code.arguments))
-    return _text(code, described)
+    return _definition(whole, Optimization.FULL, before=code.body.text)
 
 
-def _called(code: CCode, whole: FunctionIR, given: list[Value]) -> Value:
+def _translated(function: Any, kinds: tuple[Any, ...]) -> FunctionIR:
+    cpu_target.target_context.refresh()  # it learns conversions when it is first used
+    return part(function, kinds)
+
+
+def _called(code: CCode, whole: FunctionIR, arguments: list[Value]) -> Value:
     """Emit the call of a function that is defined beside the wrapper; its result as a field."""
-    found = code.call_by_name(f'@"{whole.name}"', *given, result=str(whole.type.return_type))
-    return code.body.convert("zext", found, "i64")
+    result = code.call_by_name(f'@"{whole.name}"', *arguments, result=str(whole.type.return_type))
+    return code.body.convert("zext", result, "i64")
 
 
-def _text(code: CCode, described: Any) -> str:
-    """Write the wrapper, and the environment that Numba asks for."""
-    triple = cpu_target.target_context.codegen()._llvm_module.triple
-    environment = f'@"{described.env_name}" = common global ptr null'
-    return f'target triple = "{triple}"\n{environment}\n{code.body.text}'
+def _definition(
+    whole: FunctionIR, optimization: Optimization, symbol: str = "", before: str = ""
+) -> objects.Definition:
+    """Return the definition of a part with all that it calls, and a wrapper `before` it if it has no symbol."""
+    text = text_of(whole, keeps_large_parts=optimization == Optimization.PLAIN)
+    loops = [(loop, text_of(loop)) for loop in text.loops]
+    if any(within.loops or within.shared for _, within in loops):
+        raise NotPlainError("a loop of loops")
+    parts = [
+        whole,
+        *text.parts,
+        *itertools.chain.from_iterable([loop, *within.parts] for loop, within in loops),
+    ]
+    rename = _renaming(part for part in parts if part.name != symbol)
+    _shared.update((shared.name, shared) for shared in text.shared)
+    linked = tuple((_renamed(rename, loop.name), rename(within.text)) for loop, within in loops)
+    source = Source(rename(f"{before}\n{text.text}"), optimization, linked)
+    if not symbol:
+        # Of its content, so that functions of one name may lie beside one another in a process.
+        content = hashlib.sha256(repr(source).encode()).hexdigest()[:16]
+        symbol = f"{_renamed(rename, whole.name)}.{content}"
+        source = source._replace(text=source.text.replace(f'@"{_WRAPPER}"', f'@"{symbol}"'))
+    return objects.Definition(source, symbol, tuple(shared.name for shared in text.shared))
 
 
-@functools.cache
-def _loop(name: str, text: str) -> Any:
-    """Return the library of a loop, optimised in full."""
-    library = LoopPartCompiler.library(cpu_target.target_context.codegen(), name)
-    library.add_llvm_module(binding.parse_assembly(text))
-    library.finalize()
-    return library
+def _renaming(parts: Iterable[FunctionIR]) -> Callable[[str], str]:
+    """Return what gives parts names by their order, in place of those that one process gave them."""
+    names: dict[str, str] = {}
+    for each in parts:
+        names.setdefault(each.name, f"{each.name.rpartition('.')[0]}.{len(names)}")
+    return functools.partial(re.sub, r'@"([^"]+)"', lambda match: f'@"{names.get(match[1], match[1])}"')
 
 
-def _module(found: Text, before: str = "") -> Any:
-    """LLVM's module of a text, with the loops that are called in it."""
-    module = binding.parse_assembly(f"{before}\n{found.text}")
-    for each in found.loops:
-        its = text_of(each)
-        if its.loops or its.shared:
-            raise NotPlainError("a loop of loops")
-        module.link_in(_loop(each.name, its.text).alone(), preserve=True)
-        module.get_function(each.name).linkage = "internal"
-    module.verify()
-    return module
-
-
-def _fill(library: Any, module: Any, text: Text) -> None:
-    """Make machine code of a module, and before of what it calls."""
-    for each in text.shared:
-        if not cache.has_shared(each.name):
-            _share(each)
-    library.shared = tuple(each.name for each in text.shared)
-    library.add_llvm_module(module)
-    library.finalize()
-
-
-def _share(part: FunctionIR) -> None:
-    """Make machine code of a part that is shared."""
-    library = PlainWholeCompiler.empty_library(cpu_target.target_context.codegen(), part.name)
-    text = text_of(part, keeps_large_parts=True)
-    _fill(library, _module(text), text)
-    cache.share(part.name, library)
+def _renamed(rename: Callable[[str], str], name: str) -> str:
+    return rename(f'@"{name}"')[2:-1]
 
 
 class Complaint:
@@ -177,34 +203,3 @@ class Complaint:
 
 
 complaint = Complaint()
-
-
-def compile_directly(compiler: Any, function: Any) -> Any:
-    """Compile a function for a compiler of Numba's; `None` where Numba must, or the translator fails for any reason."""
-    try:
-        return _compiled(compiler, function)
-    except Exception as error:  # it leans on names of Numba's that any version may change
-        complaint.make(function, error)
-        return None
-
-
-def _compiled(compiler: Any, function: Any) -> Any:
-    found = translated(function, compiler.state.args, next(_numbers), compiler.state.return_type)
-    if found is None:
-        return None
-    described = found.described
-    target = compiler.state.targetctx
-    library = compiler.empty_library(target.codegen(), function.__qualname__)
-    _fill(library, found.module, found.text)
-    environment = Environment.from_fndesc(described)  # no Python objects
-    given = dict.fromkeys(CompileResult._fields) | {
-        "typing_context": compiler.state.typingctx,
-        "target_context": target,
-        "entry_point": target.get_executable(library, described, environment),
-        "library": library,
-        "signature": described.restype(*compiler.state.args),
-        "objectmode": False,
-        "fndesc": described,
-        "environment": environment,
-    }
-    return CompileResult(**given)

@@ -10,10 +10,70 @@ from collections.abc import Iterator
 from typing import Any
 
 from llvmlite import binding
+from llvmlite.binding import ffi
 
 from tapegrad.engine.kernels.language.numba_internals import Compiler, JITCodeLibrary, PassManager
 from tapegrad.engine.kernels.language.numba_internals import typed_passes as typed
 from tapegrad.engine.kernels.language.numba_internals import untyped_passes as untyped
+
+# --- passes ------------------------------------------------------------------------------------------------------
+
+
+def unlocked(name: str) -> Any:
+    """Return a function of llvmlite's library without its lock, which would let one thread compile at a time.
+
+    LLVM asks for no lock where threads work on modules of different contexts.
+    """
+    function = getattr(ffi.lib, name)
+    return getattr(function, "_cfn", function)
+
+
+def simplify_functions(module: Any, machine: Any) -> None:
+    """Simplify each function by itself."""
+    builder = binding.create_pass_builder(machine, binding.create_pipeline_tuning_options())
+    passes = binding.create_new_function_pass_manager()
+    passes.add_sroa_pass()
+    passes.add_simplify_cfg_pass()
+    passes.add_instruction_combine_pass()
+    for function in module.functions:
+        unlocked("LLVMPY_RunNewFunctionPassManager")(passes, function, builder)
+
+
+def optimize_plainly(module: Any, machine: Any) -> None:
+    """Run LLVM's passes on a module without long loops: those for such loops are left out.
+
+    It compiles in half the time to code of the same speed. LLVM would inline each part with one call, and takes far
+    longer for a large function than for several small ones: large parts are not inlined.
+    """
+    tuning = binding.create_pipeline_tuning_options(speed_level=1)
+    tuning.loop_vectorization = tuning.slp_vectorization = False
+    tuning.loop_unrolling = tuning.loop_interleaving = False
+    builder = binding.create_pass_builder(machine, tuning)
+    _run(builder.getModulePassManager(), module, builder)
+
+
+def optimize_fully(module: Any, machine: Any) -> None:
+    """Run LLVM's passes on a module with loops over elements, as Numba does: a cheap run, then all of them."""
+    cheap = _builder(machine, 0, vectorizes=False)
+    passes = cheap.getModulePassManager()
+    passes.add_loop_rotate_pass()
+    passes.add_instruction_combine_pass()
+    passes.add_jump_threading_pass()
+    _run(passes, module, cheap)
+    full = _builder(machine, 3, vectorizes=True)
+    _run(full.getModulePassManager(), module, full)
+
+
+def _builder(machine: Any, level: int, vectorizes: bool) -> Any:
+    tuning = binding.create_pipeline_tuning_options()
+    tuning.speed_level = level
+    tuning.slp_vectorization, tuning.loop_vectorization = False, vectorizes
+    return binding.create_pass_builder(machine, tuning)
+
+
+def _run(passes: Any, module: Any, builder: Any) -> None:
+    unlocked("LLVMPY_RunNewModulePassManager")(passes, module, builder)
+
 
 # --- libraries ---------------------------------------------------------------------------------------------------
 
@@ -33,25 +93,11 @@ class _Environments:
 
 
 class _Library(JITCodeLibrary):
-    """Library that simplifies each function when it is added, and optimises none across calls.
-
-    Attributes
-    ----------
-    shared
-        Names of its callees that have machine code of their own.
-    """
-
-    shared: tuple[str, ...] = ()
+    """Library that simplifies each function when it is added, and optimises none across calls."""
 
     def _optimize_functions(self, ll_module: Any) -> None:
         ll_module.data_layout = self._codegen._data_layout
-        builder = binding.create_pass_builder(self._codegen._tm, binding.create_pipeline_tuning_options())
-        passes = binding.create_new_function_pass_manager()
-        passes.add_sroa_pass()
-        passes.add_simplify_cfg_pass()
-        passes.add_instruction_combine_pass()
-        for function in ll_module.functions:
-            passes.run(function, builder)
+        simplify_functions(ll_module, self._codegen._tm)
 
 
 class _Part(_Library):
@@ -148,18 +194,10 @@ class _Whole(_Library):
 
 
 class _PlainWhole(_Whole):
-    """Library of a whole without long loops: passes for these are left out.
-
-    It compiles in half the time to code of the same speed. LLVM would inline each part with one call, and takes far
-    longer for a large function than for several small ones: large parts are not inlined.
-    """
+    """Library of a whole without long loops."""
 
     def _optimize_final_module(self) -> None:
-        tuning = binding.create_pipeline_tuning_options(speed_level=1)
-        tuning.loop_vectorization = tuning.slp_vectorization = False
-        tuning.loop_unrolling = tuning.loop_interleaving = False
-        builder = binding.create_pass_builder(self._codegen._tm, tuning)
-        builder.getModulePassManager().run(self._final_module, builder)
+        optimize_plainly(self._final_module, self._codegen._tm)
 
 
 # --- compilers ---------------------------------------------------------------------------------------------------
