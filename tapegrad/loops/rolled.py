@@ -218,7 +218,7 @@ def roll(recording: RecordedTape, wherever: bool) -> RecordedTape | None:
         Whether loops need not pay.
     """
     section = Section(recording)
-    if any(slot.dtype in (C128, C64) for slot in section.tape.slots.values()):
+    if len(section.tape.columns.slots.buffers_seen_as(C128, C64)):
         if wherever:
             raise UnsupportedError(
                 "jit: roll=True, but loops of complex numbers are not rolled: leave roll out"

@@ -301,7 +301,7 @@ class Op:
         """The dtypes of operand `variant` that have a kernel."""
         return (*_FLOATS * self.takes_real, *_COMPLEX * self.takes_complex)
 
-    @property
+    @functools.cached_property
     def variant(self) -> int:
         """The operand whose dtype selects the kernel: the last that is not real beside complex ones.
 

@@ -46,8 +46,8 @@ def test_columns_say_what_objects_say(function):
         assert np.array_equal(getattr(columns, name), getattr(again.columns, name)), name
     assert tape.live == again.live
     for i in tape.live:
-        assert columns.written[i] == tape.written[i]
-        assert [b for b in columns.read[i] if b >= 0] == tape.read[i]
+        assert columns.written[i] == tape.written[i] == tape.result(i).buffer
+        assert [b for b in columns.read[i] if b >= 0] == tape.read[i] == [x.buffer for x in tape.operands(i)]
     for number, slot in tape.slots.items():
         line = columns.line[number]
         assert columns.views.contiguous[line] == slot.contiguous

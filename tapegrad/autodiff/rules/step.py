@@ -38,9 +38,21 @@ class SweepStep(Step):
         Its slots.
     accumulator
         The cotangents, or the tangents, of the sweep.
+    is_complex
+        Whether an elementwise op is computed by its kernel for complex operands.
     """
 
-    __slots__ = ("_asked", "_instruction", "_params", "accumulator", "operands", "result", "row", "tape")
+    __slots__ = (
+        "_asked",
+        "_instruction",
+        "_params",
+        "accumulator",
+        "is_complex",
+        "operands",
+        "result",
+        "row",
+        "tape",
+    )
 
     def __init__(
         self, tape: Tape, instruction: GraphInstruction, accumulator: Accumulator, active: set[int] | None
@@ -52,6 +64,7 @@ class SweepStep(Step):
         self._instruction = instruction
         self._params: Any = None  # until a rule asks for them
         self.accumulator = accumulator
+        self.is_complex = self._is_complex()
         self._asked = [
             self.row.reads[j] is not None and is_active(accumulator.geometry(slot), active)
             for j, slot in enumerate(instruction.operands)
@@ -70,9 +83,7 @@ class SweepStep(Step):
         """Return the geometry of a slot."""
         return self.accumulator.geometry(slot)
 
-    @property
-    def is_complex(self) -> bool:
-        """True if an elementwise op is computed by its kernel for complex operands."""
+    def _is_complex(self) -> bool:
         row = self.row
         return isinstance(row, Op) and self.geometry(self.operands[row.variant]).dtype.kind == "c"
 

@@ -196,6 +196,11 @@ class Slots(Mapping[int, Slot]):
             pool += (*slot.shape, *slot.strides)
         return cls(np.array(lines, np.int64).reshape(-1, SLOT_FIELDS), np.array(pool, np.int64))
 
+    def buffers_seen_as(self, *dtypes: int) -> np.ndarray:
+        """Return the buffer of each slot that has one of these dtype codes."""
+        found: np.ndarray = self.lines[np.isin(self.lines[:, 2], dtypes), 1]
+        return found
+
     def with_buffers(self, buffers: np.ndarray) -> "Slots":
         """Return the slots on other buffers."""
         lines = self.lines.copy()

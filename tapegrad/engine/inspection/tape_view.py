@@ -81,8 +81,8 @@ class TapeView:
     def slots_on(self) -> dict[int, list[int]]:
         """Slots in use on each buffer, in order."""
         found: defaultdict[int, list[int]] = defaultdict(list)
-        for number, slot in self.slots.items():
-            found[slot.buffer].append(number)
+        for number, buffer in self.columns.slots.lines[:, :2].tolist():
+            found[buffer].append(number)
         return dict(found)
 
     def operands(self, i: int) -> list[Slot]:
@@ -96,20 +96,20 @@ class TapeView:
     @lazy
     def read(self) -> dict[int, list[int]]:
         """Buffers of the operands of each live instruction."""
-        slots, instructions = self.slots, self.instructions
-        return {i: [slots[slot].buffer for slot in instructions[i].operands] for i in self.live}
+        lines = self.columns.read[self.columns.live].tolist()
+        return {i: [b for b in line if b != NONE] for i, line in zip(self.live, lines, strict=True)}
 
     @lazy
     def written(self) -> dict[int, int]:
         """Buffer of the result of each live instruction."""
-        return {i: self.slots[self.instructions[i].result].buffer for i in self.live}
+        return dict(zip(self.live, self.columns.written[self.columns.live].tolist(), strict=True))
 
     @lazy
     def read_in_reverse(self) -> dict[int, set[str]]:
         """Primals that the reverse rule of each live instruction reads, by their names in the row."""
         found: dict[int, set[str]] = {}
         for i, operands in self.read.items():
-            reads = kernel_table.row(self.instructions[i].op).reads
+            reads = kernel_table.row(int(self.columns.op[i])).reads
             flowing = (reads[j] for j, buffer in enumerate(operands) if self.buffers[buffer].differentiable)
             found[i] = {name for names in flowing for name in names or ()}
         return found

@@ -48,8 +48,8 @@ def _named(tape: TapeView, live: Sequence[int]) -> list[int]:
 
 def _stored(tape: TapeView, name: str) -> list[int]:
     """Return the instructions that are stored: all but guards on constants of the file."""
-    found = []
-    for i in tape.live:
+    columns, checked = tape.columns, set[int]()
+    for i in columns.live[np.isin(columns.op[columns.live], (_CUSTOM, _GUARD))].tolist():
         instruction = tape.instructions[i]
         if instruction.op == _CUSTOM and not _is_held(instruction):
             raise TypeError(
@@ -58,9 +58,8 @@ def _stored(tape: TapeView, name: str) -> list[int]:
             )
         if instruction.op == _GUARD and _is_constant(tape, tape.slots[instruction.operands[0]].buffer):
             _check_unchanged(tape, instruction, name)
-            continue
-        found.append(i)
-    return found
+            checked.add(i)
+    return [i for i in tape.live if i not in checked]
 
 
 def _is_held(instruction: TapeEntry) -> bool:

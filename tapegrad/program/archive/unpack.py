@@ -93,7 +93,7 @@ class Unpacked:
         _check(self.tape)
         self._check_what_is_read()
         base: Any = _Constants(self._owners, self._calls)
-        self.recording = WidenedTape(base, instructions, slots, buffers, self._kept)
+        self.recording = WidenedTape(base, self.tape, self._kept)
 
     def _read_buffers(self, lines: np.ndarray) -> dict[int, Buffer]:
         in_range(lines[:, 0], 0, most_bytes(), "bytes of buffers")

@@ -100,8 +100,7 @@ class LaneProgram(Program):
         self.widened = widened
         self._lanes = widened.lanes
         tape = widened.tape
-        entries = tape.instructions, tape.slots, tape.buffers
-        super().__init__(WidenedTape(widened.recording, *entries, widened.kept), tape, spec, fusion)
+        super().__init__(WidenedTape(widened.recording, tape, widened.kept), tape, spec, fusion)
         self.mask = self._offset(self._mask)
         self.rows = math.prod(self._of_instance(self.outputs[0]).shape) if self._runs_again else 1
         self.ports = self._given_ports() + self._result_ports()

@@ -50,11 +50,12 @@ def widened(
             for slot, buffer in zip(tape.inputs, inputs, strict=True)
         ]
     )
-    for i in tape.live:
-        if made.concerns(i):
-            _rule_of(kernel_table.row(tape.instructions[i].op))(made, tape.instructions[i])
+    for i, is_batched in zip(tape.live, made.batched_instructions().tolist(), strict=True):
+        entry = tape.instructions[i]
+        if is_batched:
+            _rule_of(kernel_table.row(entry.op))(made, entry)
         else:
-            made.keep(i)
+            made.keep(entry)
     return made.finished(free)
 
 

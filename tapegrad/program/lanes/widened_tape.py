@@ -1,15 +1,25 @@
 """Columns of a tape that is built in Python, from which programs are bound as from a recording."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from tapegrad.engine.inspection.tape_entries import Buffer, Slot, TapeEntry
+from tapegrad.engine.inspection.tape_entries import Buffers, Slots
+from tapegrad.engine.inspection.tape_view import TapeView
 from tapegrad.engine.tape.fields.columns import BUFFER, COLUMNS, INSTRUCTION, SLOT
 from tapegrad.engine.tape.fields.layout import BUFFERS, INSTRUCTIONS, NONE, SLOTS
 
 _TYPES = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
+# Columns, by their positions in the lines of entries
+_OF_INSTRUCTIONS = {"op": 0, "result": 1, "operand0": 2, "operand1": 3, "operand2": 4, "params": 5}
+_OF_SLOTS = {"buffer": 1, "dtype": 2, "ndim": 3, "offset": 4}
+_OF_BUFFERS = {"primal": 1, "bytes": 3, "flags": 8}
+_NUMBER, _NDIM, _POSITION = (
+    0,
+    3,
+    7,
+)  # in a line of a slot: its number, dimensions, and where extents and strides are
 
 
 class WidenedTape:
@@ -19,32 +29,29 @@ class WidenedTape:
     ----------
     recording
         The recording, kept alive: its constants are not copied.
-    instructions, slots, buffers
-        Entries of the tape, by number.
+    tape
+        The entries of the tape.
     kept
         Memory that the entries point to.
     """
 
-    def __init__(
-        self,
-        recording: Any,
-        instructions: Sequence[TapeEntry],
-        slots: Mapping[int, Slot],
-        buffers: Mapping[int, Buffer],
-        kept: Sequence[np.ndarray],
-    ) -> None:
+    def __init__(self, recording: Any, tape: TapeView, kept: Sequence[np.ndarray]) -> None:
         self.recording = recording
         self.owners: dict[int, Any] = recording.owners
         self.guard_lines = recording.guard_lines
-        self._geometries = [np.array((*s.view.shape, *s.view.strides), np.int64) for s in slots.values()]
-        self._kept = list(kept)
-        counts = {INSTRUCTION: len(instructions), SLOT: 1 + max(slots), BUFFER: 1 + max(buffers)}
+        instructions, slots = tape.columns.instructions.lines, tape.columns.slots
+        buffers = Buffers.of(tape.buffers).lines
+        self._kept = [*kept, slots.pool]
+        last_slot, last_buffer = int(slots.lines[:, _NUMBER].max()), int(buffers[:, _NUMBER].max())
+        counts = {INSTRUCTION: len(instructions), SLOT: 1 + last_slot, BUFFER: 1 + last_buffer}
         self._columns = {
             name: np.zeros(counts[column.kind], _TYPES[column.bytes]) for name, column in COLUMNS.items()
         }
-        self._enter_instructions(instructions)
-        self._enter_slots(slots)
-        self._enter_buffers(buffers)
+        self._enter(_OF_INSTRUCTIONS, np.arange(len(instructions)), instructions)
+        self._enter(_OF_SLOTS, slots.lines[:, _NUMBER], slots.lines)
+        self._enter_geometries(slots)
+        self._enter(_OF_BUFFERS, buffers[:, _NUMBER], buffers)
+        self._columns["producer"][buffers[:, _NUMBER]] = NONE
         self.fields = recording.fields.copy()
         for kind, field in ((INSTRUCTION, INSTRUCTIONS), (SLOT, SLOTS), (BUFFER, BUFFERS)):
             self.fields[field] = counts[kind]
@@ -55,26 +62,12 @@ class WidenedTape:
         """Return a copy of a column."""
         return self._columns[name].copy()
 
-    def _enter_instructions(self, instructions: Sequence[TapeEntry]) -> None:
-        for i, each in enumerate(instructions):
-            operands = (*each.operands, NONE, NONE, NONE)
-            values = (each.op, each.result, *operands[:3], each.address)
-            for name, value in zip(
-                ("op", "result", "operand0", "operand1", "operand2", "params"), values, strict=True
-            ):
-                self._columns[name][i] = value
+    def _enter(self, positions: dict[str, int], numbers: np.ndarray, lines: np.ndarray) -> None:
+        for name, position in positions.items():
+            self._columns[name][numbers] = lines[:, position]
 
-    def _enter_slots(self, slots: Mapping[int, Slot]) -> None:
-        for (number, slot), geometry in zip(slots.items(), self._geometries, strict=True):
-            self._columns["buffer"][number] = slot.buffer
-            self._columns["dtype"][number] = slot.dtype
-            self._columns["ndim"][number] = slot.view.ndim
-            self._columns["offset"][number] = slot.view.offset
-            self._columns["geometry"][number] = geometry.ctypes.data if len(geometry) else 0
-
-    def _enter_buffers(self, buffers: Mapping[int, Buffer]) -> None:
-        for number, buffer in buffers.items():
-            self._columns["primal"][number] = buffer.primal
-            self._columns["bytes"][number] = buffer.bytes
-            self._columns["flags"][number] = buffer.flags
-            self._columns["producer"][number] = NONE
+    def _enter_geometries(self, slots: Slots) -> None:
+        """Enter the addresses of extents and strides; 0 for slots without dimensions."""
+        lines, pool = slots.lines, slots.pool
+        addresses = pool.ctypes.data + pool.itemsize * lines[:, _POSITION]
+        self._columns["geometry"][lines[:, _NUMBER]] = np.where(lines[:, _NDIM] > 0, addresses, 0)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tapegrad.engine import kernel_table
-from tapegrad.engine.inspection.tape_entries import Buffer, Slot, TapeEntry
+from tapegrad.engine.inspection.tape_entries import Buffer, Buffers, Slot, Slots, TapeEntries, TapeEntry
 from tapegrad.engine.inspection.tape_view import TapeView
 from tapegrad.engine.tape.fields.layout import B8, C64, C128, EXTERNAL, F32, F64, I64, NONE
 from tapegrad.engine.tape.fields.view import View
@@ -17,8 +17,9 @@ from tapegrad.program.lanes.layout import FIRST, LAST, SHARED, Layout
 
 # Ops that copy an array, by dtype
 _COPIES = {F64: COPY, F32: COPY, C128: COPY, C64: COPY, I64: CODES["cast_i64"], B8: CODES["cast_b8"]}
-# Rules of ops whose result lies as their first operand does
+# Ops whose result lies as their first operand does
 _COPYING_RULES = (ROWS[CODES["write"]].batching, ROWS[CODES["determined"]].batching)
+_COPYING_OPS = [code for code, row in enumerate(ROWS) if row.batching in _COPYING_RULES]
 Steps = tuple[int, ...]
 ShapeChange = Callable[[tuple[int, ...]], tuple[int, ...]]
 
@@ -94,8 +95,8 @@ class Widening:
         self._given: dict[int, int] = {}  # inputs that are copied, in the layout that they are given in
         self._views: dict[Any, int] = {}
         self._constants: dict[int, np.ndarray] = {}
-        self._next_slot, self._next_buffer = 1 + max(tape.slots), 1 + max(tape.buffers)
-        self._dtypes = {slot.buffer: slot.dtype for slot in tape.slots.values()}
+        self._next_slot, self._next_buffer = 1 + max(self._slots), 1 + max(self._buffers)
+        self._dtypes = {slot.buffer: slot.dtype for slot in self._slots.values()}
         self._complex = _seen_as_complex(tape)
         given = [tape.slots[slot].buffer for slot, lanes in zip(tape.inputs, batched, strict=True) if lanes]
         self.with_lanes = depending_on(tape, given)
@@ -107,11 +108,11 @@ class Widening:
             if has_lanes and kind == LAST and self.are_in_front(slot):
                 self._given[slot] = self._with_lanes_in_front(slot)
             elif has_lanes:
-                self._set_layout(self.tape.slots[slot].buffer, kind)
+                self._set_layout(self._slots[slot].buffer, kind)
 
     def _with_lanes_in_front(self, slot: int) -> int:
         """Return a slot for an input with its lanes last, which the recording's own buffer is a copy of."""
-        own, seen = self.tape.slots[slot].buffer, self.tape.slots[slot].view
+        own, seen = self._slots[slot].buffer, self._slots[slot].view
         self._set_layout(own, FIRST)
         given = self.terms(own, View.in_c_order((*seen.shape, self.lanes), seen.dtype))
         before, number = self._buffers[own], self._slots[given].buffer
@@ -124,19 +125,21 @@ class Widening:
 
     def has_lanes(self, slot: int) -> bool:
         """Return whether the elements of a slot are batched."""
-        return self.tape.slots[slot].buffer in self.with_lanes
+        return self._slots[slot].buffer in self.with_lanes
 
     def are_in_front(self, slot: int) -> bool:
         """Return whether a slot's buffer always has its lanes in front: if it is seen as complex numbers.
 
         With the lanes last, its complex numbers and the floats in them would not lie alike.
         """
-        return self.tape.slots[slot].buffer in self._complex
+        return self._slots[slot].buffer in self._complex
 
-    def concerns(self, i: int) -> bool:
-        """Return whether instruction `i` is batched."""
-        each = self.tape.instructions[i]
-        return any(map(self.has_lanes, (*each.operands, each.result)))
+    def batched_instructions(self) -> np.ndarray:
+        """Return a mask of the live instructions that are batched: they read or write batched buffers."""
+        columns = self.tape.columns
+        buffers = np.column_stack([columns.read, columns.written])[columns.live]
+        found: np.ndarray = np.isin(buffers, list(self.with_lanes)).any(axis=1)
+        return found
 
     def layout(self, buffer: int) -> Layout:
         """Return the layout of a buffer's lanes."""
@@ -147,16 +150,16 @@ class Widening:
 
     def buffer(self, slot: int, kind: str = "") -> int:
         """Return the buffer of a slot, or a copy of the buffer in the given kind of layout."""
-        own = self.tape.slots[slot].buffer
+        own = self._slots[slot].buffer
         return self._in_layout(own, kind) if kind and own not in self._complex else own
 
     def result(self, slot: int, kind: str = LAST) -> int:
         """Return the buffer of a result: the slot's own if it may have this layout, else a new one."""
-        own = self.tape.slots[slot].buffer
+        own = self._slots[slot].buffer
         for other in [key for key in self._versions if key[0] == own]:
             del self._versions[other]
         if own not in self._layouts:
-            several = len(self.tape.writers[own]) > 1
+            several = self.tape.columns.writers[own] > 1
             self._set_layout(own, FIRST if own in self._complex else LAST if several else kind)
         if self.layout(own).kind == kind or own in self._complex:
             return own
@@ -164,21 +167,21 @@ class Widening:
 
     def view(self, slot: int, buffer: int, behind: int = 0) -> int:
         """Return a slot for all lanes of a slot's view in a buffer, with `behind` dimensions behind the lanes."""
-        seen = self.tape.slots[slot].view
+        seen = self._slots[slot].view
         return self.slot(buffer, self.layout(buffer).widened(seen, behind))
 
     def first_lane(self, slot: int, buffer: int) -> int:
         """Return a slot for the first lane of a slot's view, in a buffer whose lanes are whole."""
-        return self.slot(buffer, self.tape.slots[slot].view)
+        return self.slot(buffer, self._slots[slot].view)
 
     def is_whole(self, slot: int) -> bool:
         """Return whether a slot is the whole of its buffer, in C order."""
-        seen = self.tape.slots[slot]
+        seen = self._slots[slot]
         return seen.view.covers(self.layout(seen.buffer).bytes)
 
     def stack(self, slot: int, repeats: int = 1) -> int:
         """Return a slot with the lanes of a slot's view in C order, each lane repeated so many times."""
-        seen = self.tape.slots[slot].view
+        seen = self._slots[slot].view
         if repeats == 1 and self.has_lanes(slot) and self.is_whole(slot):
             return self._in_front(self.buffer(slot, FIRST), seen)
         source, times = self.buffer(slot), (repeats,) if repeats > 1 else ()
@@ -213,9 +216,9 @@ class Widening:
         if self.is_whole(slot):
             buffer = self.result(slot, FIRST)
         else:
-            own, nbytes = self.result(slot), self.tape.slots[slot].view.nbytes
+            own, nbytes = self.result(slot), self._slots[slot].view.nbytes
             buffer = self._new_buffer(own, FIRST, nbytes)
-        return self._in_front(buffer, self.tape.slots[slot].view), buffer
+        return self._in_front(buffer, self._slots[slot].view), buffer
 
     def _in_front(self, buffer: int, like: View) -> int:
         """Return a slot for a buffer in which each lane is whole, the lanes in front, in shape and dtype of a view."""
@@ -288,15 +291,15 @@ class Widening:
 
     def copy_back(self, slot: int, buffer: int) -> None:
         """Copy the value of a slot from a buffer to the slot's own, if that is another one."""
-        own = self.tape.slots[slot].buffer
+        own = self._slots[slot].buffer
         if buffer != own:
             self._copy(self.view(slot, buffer), self.view(slot, own))
 
     def copy_from_stack(self, slot: int, buffer: int) -> None:
         """Copy a result from the buffer of a stack to the slot's own, if that is another one."""
-        own = self.tape.slots[slot].buffer
+        own = self._slots[slot].buffer
         if buffer != own:
-            seen = self.tape.slots[slot].view
+            seen = self._slots[slot].view
             source = View.in_c_order((self.lanes, *seen.shape), seen.dtype)
             lanes_last = View(
                 0, (*source.shape[1:], self.lanes), (*source.strides[1:], source.strides[0]), seen.dtype
@@ -313,9 +316,9 @@ class Widening:
         self._dtypes[number] = DTYPE_CODES[array.dtype]
         return self.slot(number, View.in_c_order(array.shape, array.dtype))
 
-    def keep(self, i: int) -> None:
-        """Add instruction `i` as it is."""
-        self._instructions.append(self.tape.instructions[i])
+    def keep(self, entry: TapeEntry) -> None:
+        """Add an instruction as it is."""
+        self._instructions.append(entry)
 
     # --- the end -----------------------------------------------------------------------------------------------------
 
@@ -327,10 +330,8 @@ class Widening:
         )
         kinds = tuple(self._output_kind(slot) if free else LAST for slot in self.tape.outputs)
         outputs = tuple(self._port(slot, kind) for slot, kind in zip(self.tape.outputs, kinds, strict=True))
-        instructions = tuple(self._instructions)
-        tape = TapeView(
-            instructions, self._slots, self._buffers, inputs, outputs, True, self._next_slot, None
-        )
+        entries = TapeEntries.of(self._instructions), Slots.of(self._slots), Buffers.of(self._buffers)
+        tape = TapeView(*entries, inputs, outputs, True, self._next_slot, None)
         return Widened(
             self._recording,
             tape,
@@ -359,7 +360,7 @@ class Widening:
 
     def _with_lanes_last(self, slot: int) -> int:
         """Return a slot for a copy of a result whose lanes are in front."""
-        own, seen = self.buffer(slot), self.tape.slots[slot].view
+        own, seen = self.buffer(slot), self._slots[slot].view
         made = self.terms(own, View.in_c_order((*seen.shape, self.lanes), seen.dtype))
         self._copy(self.view(slot, own), made)
         return made
@@ -405,11 +406,12 @@ class Widening:
 
 def _seen_as_complex(tape: TapeView) -> set[int]:
     """Return the buffers with views as complex numbers, and those that are copies of them with something written to."""
-    found = {slot.buffer for slot in tape.slots.values() if slot.dtype in (C128, C64)}
+    columns = tape.columns
+    found: set[int] = set(columns.slots.buffers_seen_as(C128, C64).tolist())
     if not found:
         return found
-    rows = ((i, kernel_table.row(tape.instructions[i].op)) for i in tape.live)
-    pairs = [{tape.read[i][0], tape.written[i]} for i, row in rows if row.batching in _COPYING_RULES]
+    copies = columns.live[np.isin(columns.op[columns.live], _COPYING_OPS)]
+    pairs = [{tape.read[i][0], tape.written[i]} for i in copies.tolist()]
     size = -1
     while len(found) > size:
         size = len(found)

@@ -60,9 +60,10 @@ def conversions(trace: Trace, names: Names) -> list[str]:
     """Return the instructions that convert elements to another dtype, alike ones in one line; how to do without."""
     tape = trace.tape
     found: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
-    for i in tape.live:
-        if is_conversion(op := tape.instructions[i].op):
-            found[kernel_table.op_name(op), _conversion(trace, i, names)].append(i)
+    ops = tape.columns.op[tape.columns.live]
+    converting = [op for op in np.unique(ops).tolist() if is_conversion(op)]
+    for i in tape.columns.live[np.isin(ops, converting)].tolist():
+        found[kernel_table.op_name(int(tape.columns.op[i])), _conversion(trace, i, names)].append(i)
     return [f"{_numbered(name, numbers)}: {text}" for (name, text), numbers in found.items()]
 
 

@@ -26,6 +26,7 @@ from tapegrad.ops.params import read
 from tapegrad.program.lanes.rules import widened
 from tapegrad.program.lanes.widening import Widened, depending_on
 from tapegrad.program.passes.dead_code import eliminate_dead_code
+from tapegrad.program.passes.op_facts import IN_PLACE
 from tapegrad.program.recording.calling import call
 from tapegrad.program.recording.guards import Guard
 from tapegrad.program.recording.recording import RecordedTape
@@ -170,6 +171,7 @@ class _Section:
         outputs = tuple(slot for slot in wanted if tape.slots[slot].buffer in batched)
         tape = replace(tape, outputs=outputs)
         made = widened(self._recorder, tape, [True] * len(tape.inputs), lanes)
+        made = made._replace(tape=made.tape.in_objects)
         appended = _Appended(made, tape, set(tape.buffers) - batched, self._given)
         return dict(zip(outputs, map(appended.tensor, made.tape.outputs), strict=True))
 
@@ -183,13 +185,13 @@ class _Section:
         return eliminate_dead_code(own)
 
     def _check_writes(self, tape: TapeView, batched: Set[int]) -> None:
-        for i in tape.live:
-            is_in_place = kernel_table.row(tape.instructions[i].op).in_place
-            if is_in_place and tape.written[i] in batched and tape.read[i][0] in self._older:
-                raise UnsupportedError(
-                    "vmap: the function writes in place to a Tensor that it closes over, which all instances share;"
-                    " return what each instance writes"
-                )
+        columns = tape.columns
+        writes = columns.live[IN_PLACE[columns.op[columns.live]]].tolist()
+        if any(tape.written[i] in batched and tape.read[i][0] in self._older for i in writes):
+            raise UnsupportedError(
+                "vmap: the function writes in place to a Tensor that it closes over, which all instances share;"
+                " return what each instance writes"
+            )
 
 
 class _Appended:
