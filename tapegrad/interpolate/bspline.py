@@ -58,7 +58,7 @@ class BSpline:
     UnsupportedError
         If the knots are a Tensor that something is differentiated by.
     ValueError
-        If the shapes do not problem, or the knots are not in order.
+        If the shapes do not fit, or the knots are not in order.
 
     Notes
     -----
@@ -261,7 +261,7 @@ def make_interp_spline(
     UnsupportedError
         If the places or the knots are a Tensor that something is differentiated by.
     ValueError
-        If the shapes do not problem, numbers are not finite, or `x` is not in order.
+        If the shapes do not fit, numbers are not finite, or `x` is not in order.
 
     Notes
     -----

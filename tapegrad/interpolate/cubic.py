@@ -39,7 +39,7 @@ class CubicHermiteSpline(PPoly):
     UnsupportedError
         If the knots are a Tensor that something is differentiated by, or values are complex.
     ValueError
-        If the shapes do not problem, numbers are not finite, or the knots are not in order.
+        If the shapes do not fit, numbers are not finite, or the knots are not in order.
 
     Examples
     --------
@@ -98,7 +98,7 @@ class CubicSpline(CubicHermiteSpline):
     UnsupportedError
         If the knots are a Tensor that something is differentiated by, or values are complex.
     ValueError
-        If the shapes do not problem, numbers are not finite, or the knots are not in order.
+        If the shapes do not fit, numbers are not finite, or the knots are not in order.
 
     Notes
     -----
@@ -160,7 +160,7 @@ class PchipInterpolator(CubicHermiteSpline):
     UnsupportedError
         If the knots are a Tensor that something is differentiated by, or values are complex.
     ValueError
-        If the shapes do not problem, numbers are not finite, or the knots are not in order.
+        If the shapes do not fit, numbers are not finite, or the knots are not in order.
 
     Notes
     -----
@@ -231,7 +231,7 @@ class Akima1DInterpolator(CubicHermiteSpline):
     UnsupportedError
         If the knots are a Tensor that something is differentiated by, or values are complex.
     ValueError
-        If the shapes do not problem, numbers are not finite, or the knots are not in order.
+        If the shapes do not fit, numbers are not finite, or the knots are not in order.
 
     Notes
     -----

@@ -51,7 +51,7 @@ class RegularGridInterpolator:
     UnsupportedError
         If the grid points are Tensors that something is differentiated by.
     ValueError
-        If the shapes do not problem, the points are not in order, or there is no such method.
+        If the shapes do not fit, the points are not in order, or there is no such method.
 
     Notes
     -----

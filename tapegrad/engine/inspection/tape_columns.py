@@ -17,7 +17,7 @@ class Columns:
 
     Attributes
     ----------
-    instructions, slots, buffers
+    instructions, slots
         The entries, and their lines of fields.
     op, result, operands
         By instruction: op code, slot of the result, slots of three operands.

@@ -30,7 +30,7 @@ class EqualRecordings(Uncopied):
     ----------
     most
         How many are kept; of more, those used longest ago go.
-    bytes
+    bytes_
         Memory that they may occupy together.
     """
 

@@ -102,7 +102,7 @@ class SegmentRow:
         CHECK, the only one of its segment, for the row numbers by which the line of x0 is taken.
     count
         Number of its count; -1 for a single element.
-    primals, seconds
+    primals, duals
         Lines of x0, x1, x2 and y, and of their cotangents or tangents; -1 where there is none. Of SUM the line that
         is added to is the cotangent of x0, the one that is added that of y. EXPONENTIALS has as many operands as
         there are lines, and the result behind them. TIES writes to the cotangent of x0, PORTIONS reads that line as x1.
