@@ -1,4 +1,4 @@
-"""Values that are handed on, with derivatives only where a solver has reached them: elsewhere these raise."""
+"""Identity op whose derivatives raise, or are nan over lanes, for outputs that the solver did not reach."""
 
 from abc import abstractmethod
 from typing import Any, Self

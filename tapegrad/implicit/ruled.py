@@ -1,4 +1,4 @@
-"""Values whose derivatives are given rules, in compiled code: loops of one iteration, which hands the values on.
+"""Identity with custom derivative rules in compiled code, run as a loop of one iteration.
 
 The rules are functions on Tensors. Pullback and tangent run their recordings; on Tensors the rules are called, so that
 derivatives have derivatives of every order.

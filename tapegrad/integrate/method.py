@@ -14,7 +14,7 @@ RightSide = Callable[[Any, Any], Any]
 
 
 class StepMethod(Protocol):
-    """StepMethod of an integration, which remembers of the last accepted step what its interpolant needs.
+    """One-step method of an integration: a step, the estimate of its error, and its interpolant.
 
     Attributes
     ----------

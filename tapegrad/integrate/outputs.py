@@ -1,9 +1,8 @@
 """Solution of an integration at given times, by a loop that goes on from time to time.
 
-Steps of explicit methods without further evaluations cost less than to remember them: one loop tries a step in each of
-its iterations, and gives an output if there is one in it. As long as further outputs are in the same step, it is
-computed once more; then the loop goes on from its end. Outputs that are not reached are nan, and derivatives by them
-raise.
+For explicit methods without further evaluations one loop does all: an iteration tries a step, and emits an output if it
+lies in it. For a further output in the same step the step is computed again, which costs less than storing it. Outputs
+that are not reached are nan, and derivatives by them raise.
 """
 
 from typing import Any
@@ -23,7 +22,7 @@ from tapegrad.integrate.events import TERMINATED
 from tapegrad.integrate.method import AcceptedStep, ExplicitMethod, like
 from tapegrad.integrate.steps import FAILED, Integration, State, added
 from tapegrad.loops.body import on_recording
-from tapegrad.loops.scan import lingering, scanned
+from tapegrad.loops.scan import scan_with_retries, scanned
 from tapegrad.program.archive.contents import Contents, OpKind, ReadContents, add_kind
 from tapegrad.program.archive.fields import extents_of, field, integers, refuse_unless
 from tapegrad.transforms.stop_gradient import stop_gradient
@@ -41,7 +40,7 @@ def outputs(integration: Integration, t_eval: Any) -> tuple[State, Any]:
 
 
 def _by_one_loop(integration: Integration, t_eval: Any) -> tuple[State, Any]:
-    """Return them by one loop, of which an iteration tries a step."""
+    """Return both by one loop: an iteration tries a step, and emits an output if it lies in it."""
     method, direction = integration.method, integration.direction
     assert isinstance(method, ExplicitMethod)
     is_ordered = not is_tensor(t_eval)
@@ -84,7 +83,7 @@ def _by_one_loop(integration: Integration, t_eval: Any) -> tuple[State, Any]:
     plain = stop_gradient(t_eval)
     before = np.append(stop_gradient(integration.begin), plain[:-1])
     following = np.append(plain[1:], direction * np.inf)
-    last, _, ys = lingering(advance, going, first, (t_eval, before, following))
+    last, _, ys = scan_with_retries(advance, going, first, (t_eval, before, following))
     return last, ys
 
 

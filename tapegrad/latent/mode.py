@@ -59,7 +59,7 @@ class ModeSearch(NamedTuple):
 
 @restoring
 def find_mode(joint: Joint, start: Any) -> ModeSearch:
-    """ModeSearch for the mode from a start; record the loop. Nothing in it has a gradient."""
+    """Record Newton's method for the mode from a start. Its result is a constant for differentiation."""
     thread.mode = thread.mode.but(nan_on_failure=True)
     start = stop_gradient(start)
 

@@ -118,7 +118,7 @@ class LoopBody(BodyPrograms):
         return any(line.file for line in self.traces[0].recording.guard_lines)
 
     @property
-    def has_numbers_alone(self) -> bool:
+    def fits_registers(self) -> bool:
         """True if iterations compute with few numbers, all of which can be in registers."""
         return len(self.traces) == 1 and all(map(self._is_of_numbers, self.traces[0].tape.live))
 

@@ -1,4 +1,4 @@
-"""Places of the arguments of a body's programs in a loop: their memory, and how iterations go through it."""
+"""Addressing of a body's arguments in a loop: their memory, and how iterations step through it."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -13,7 +13,7 @@ FIXED, MOVING, CARRIED, HANDED_ON, WRITTEN, ADDED, SUMMED, UNREAD, FLAG = range(
 
 
 class Place(NamedTuple):
-    """Place of an argument of a program.
+    """Address of an argument of a body's program in each iteration.
 
     Attributes
     ----------

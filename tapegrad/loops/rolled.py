@@ -17,15 +17,15 @@ from tapegrad.program.recording.recording import Origins, RecordedTape
 from tapegrad.program.rolling.emission import BufferPlace, Emission
 from tapegrad.program.rolling.iteration import RolledBody
 from tapegrad.program.rolling.plan import Filled, LoopValue, Plan, plan_of
-from tapegrad.program.rolling.roller import FEWEST_INSTRUCTIONS
+from tapegrad.program.rolling.roller import MIN_INSTRUCTIONS
 from tapegrad.program.rolling.section import WRITE, Part, Section
-from tapegrad.program.rolling.stretches import FEWEST, stretches
+from tapegrad.program.rolling.stretches import MIN_REPETITIONS, stretches
 from tapegrad.program.rolling.wires import understood
 
 _TRIES = 8  # stretches of a part of a recording that are looked at
-_LEAST_ROLLED = 4  # instructions of loops for each that is in none, or the recording stays as it is
+_MIN_ROLLED_RATIO = 4  # instructions of loops for each that is in none, or the recording stays as it is
 # Bytes of the results of an instruction, on average, of an instruction itself in a program, and of a recording
-_MOST_BYTES_EACH, _INSTRUCTION_BYTES, _MUCH_MEMORY = 1 << 7, 1 << 10, 1 << 29
+_MAX_BYTES_PER_INSTRUCTION, _INSTRUCTION_BYTES, _SHORT_MEMORY_BYTES = 1 << 7, 1 << 10, 1 << 29
 
 
 def loop() -> None:
@@ -224,7 +224,7 @@ def roll(recording: RecordedTape, wherever: bool) -> RecordedTape | None:
                 "jit: roll=True, but loops of complex numbers are not rolled: leave roll out"
             )
         return None
-    plans = find_loops(section, FEWEST if wherever else FEWEST_INSTRUCTIONS)
+    plans = find_loops(section, MIN_REPETITIONS if wherever else MIN_INSTRUCTIONS)
     if not plans or not (wherever or _pays(section, plans)):
         return None
     return Rolling(section, plans)()
@@ -236,7 +236,10 @@ def _pays(section: Section, plans: Sequence[Plan]) -> bool:
     A reverse sweep of a loop computes the iterations once more. On large arrays that takes longer than to keep all.
     """
     rolled = sum(plan.stretch.times * plan.period for plan in plans)
-    if (section.count - rolled) * _LEAST_ROLLED > rolled:
+    if (section.count - rolled) * _MIN_ROLLED_RATIO > rolled:
         return False
     bytes_ = sum(section.bytes_written(plan.stretch.start, plan.stretch.stop) for plan in plans)
-    return bytes_ <= _MOST_BYTES_EACH * rolled or bytes_ + _INSTRUCTION_BYTES * rolled > _MUCH_MEMORY
+    return (
+        bytes_ <= _MAX_BYTES_PER_INSTRUCTION * rolled
+        or bytes_ + _INSTRUCTION_BYTES * rolled > _SHORT_MEMORY_BYTES
+    )

@@ -62,7 +62,7 @@ class FlatLoop:
     shown
         Body of one iteration of the user's, if these are several.
     pulled_at_once
-        Whether the pullback on Tensors is one instruction, as it is if a condition ends the loop.
+        Whether the pullback on Tensors is one `PulledOp`, as it is if a condition ends the loop, or three loops.
     """
 
     name: str
@@ -136,7 +136,7 @@ class FlatLoop:
         counted = self.condition is None and self.each == 1
         long = counted and self.length >= _MIN_CHUNKED and not self.snapshots
         few = max(view.size for view in (*body.inputs, *body.results)) <= _MAX_CHUNKED_ELEMENTS
-        if not long or not few or body.branches or body.has_numbers_alone:
+        if not long or not few or body.branches or body.fits_registers:
             return 1
         return max(1, min(_MAX_TOGETHER, _CHUNK_INSTRUCTIONS // max(1, body.size)))
 

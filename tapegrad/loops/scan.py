@@ -146,7 +146,7 @@ def scanned(
     return carry.built(last), step.structure.built(stacked)
 
 
-def lingering(
+def scan_with_retries(
     f: Callable[[Any, Any], tuple[Any, Any, Any]], going: Callable[[Any], Any], init: Any, xs: Any
 ) -> tuple[Any, Any, Any]:
     """Repeat ``carry, y, done = f(carry, x)`` with one element of `xs` until it is done, then with the next one.

@@ -1,4 +1,4 @@
-"""Bodies that are one segment: kernels that have the loop inside, and keep the carry in registers.
+"""Loop bodies that are a single segment: their kernel has the loop inside, and the carry in registers.
 
 Lines of the segment are told by the arguments that they are parts of: what is carried, what moves along with the
 iterations, what is summed over them. Of other bodies each iteration runs a program.

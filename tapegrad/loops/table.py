@@ -82,9 +82,8 @@ class LoopShape(NamedTuple):
     cursor
         Number of the leaf of the carry, a float64, that says which element of the sequences an iteration takes and
         where its results are stacked, -1 for none. A condition ends such a loop, and `length` is that of the sequences.
-        Results that an iteration stacks before it has gone on to the next element must not depend on anything: later
-        ones take their place. Where there are no others they are nan,
-        and so are all derivatives, unless the cotangents of these are zero.
+        Results of an iteration that does not go on to the next element are overwritten by a later one, and must be
+        constants. Elements without any results are nan, and so are all derivatives unless their cotangents are zero.
     """
 
     carry: int

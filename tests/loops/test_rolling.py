@@ -390,9 +390,9 @@ def test_what_is_no_loop_stays_as_it_is():
 
 
 def test_loops_within_loops_are_rolled_where_they_are_long(monkeypatch):
-    monkeypatch.setattr(roller, "FEWEST_INSTRUCTIONS", 8)
-    monkeypatch.setattr("tapegrad.loops.rolled.FEWEST_INSTRUCTIONS", 8)
-    monkeypatch.setattr("tapegrad.program.traces.trace.FEWEST_INSTRUCTIONS", 8)
+    monkeypatch.setattr(roller, "MIN_INSTRUCTIONS", 8)
+    monkeypatch.setattr("tapegrad.loops.rolled.MIN_INSTRUCTIONS", 8)
+    monkeypatch.setattr("tapegrad.program.traces.trace.MIN_INSTRUCTIONS", 8)
     rolled = tg.jit(lambda p: nested(p))
     assert rolled(P) == nested(P)
     assert loops_of(rolled.tape(P)) >= 2
@@ -439,8 +439,8 @@ def test_a_function_that_cannot_be_rolled_stays_what_it_is(monkeypatch):
     monkeypatch.setattr("tapegrad.loops.rolled.find_loops", fail)
     with pytest.raises(ValueError, match="no such luck"):
         tg.jit(stacked, roll=True)(P)
-    monkeypatch.setattr("tapegrad.program.traces.trace.FEWEST_INSTRUCTIONS", 8)
-    monkeypatch.setattr("tapegrad.loops.rolled.FEWEST_INSTRUCTIONS", 8)
+    monkeypatch.setattr("tapegrad.program.traces.trace.MIN_INSTRUCTIONS", 8)
+    monkeypatch.setattr("tapegrad.loops.rolled.MIN_INSTRUCTIONS", 8)
     with pytest.warns(tg.RecordingWarning, match=r"the loops of stacked stay unrolled.*no such luck"):
         assert tg.jit(stacked)(P) == tg.jit(stacked, roll=False)(P)
 

@@ -374,7 +374,7 @@ def test_a_dense_product_warns():
 
 
 def test_too_many_entries_are_an_error(monkeypatch):
-    monkeypatch.setattr(pools, "MOST_ENTRIES", 1 << 12)
+    monkeypatch.setattr(pools, "MAX_ENTRIES", 1 << 12)
     with pytest.raises(DensePatternError, match="use sparse=False"):
         tg.jacobian(lambda x: x[:200] + tg.cumsum(tg.tile(tg.sum(x[200:]), 200)), sparse=True)(np.ones(400))
 

@@ -10,7 +10,7 @@ from tapegrad.errors import DensePatternError
 EMPTY = 0  # number of the set without inputs
 _MEMO_ENTRIES = 1 << 14
 _FEWEST_SETS, _FEWEST_ENTRIES = 1 << 10, 1 << 12
-MOST_ENTRIES = 1 << 27  # 1 GiB of them
+MAX_ENTRIES = 1 << 27  # 1 GiB of them
 
 
 class SetPool:
@@ -28,7 +28,7 @@ class SetPool:
 
     def __init__(self, inputs: int, most_entries: int | None = None) -> None:
         self.inputs = inputs
-        self._most_entries = MOST_ENTRIES if most_entries is None else most_entries
+        self._most_entries = MAX_ENTRIES if most_entries is None else most_entries
         # Unions by where their operands lie, which are kept alive
         self._known: dict[Any, tuple[tuple[np.ndarray, np.ndarray], np.ndarray]] = {}
         self._fields = np.zeros(sets.POOL_FIELDS, np.int64)
@@ -57,12 +57,12 @@ class SetPool:
             grown = np.zeros(size, np.int64)
             grown[: len(known)] = known
             self._put(field, grown)
-        self._fields[[sets.MOST_SETS, sets.MOST_ENTRIES]] = most_sets, most_entries
+        self._fields[[sets.MAX_SETS, sets.MAX_ENTRIES]] = most_sets, most_entries
         self._fill_table()
 
     def _fill_table(self) -> None:
         """Enter all sets into a table of twice as many entries as there may be sets."""
-        size = 1 << (2 * int(self._fields[sets.MOST_SETS])).bit_length()
+        size = 1 << (2 * int(self._fields[sets.MAX_SETS])).bit_length()
         self._put(sets.TABLE, np.full(size, -1, np.int64))
         self._fields[sets.MASK] = size - 1
         sets.fill_table(self._fields.ctypes.data)
@@ -75,7 +75,7 @@ class SetPool:
         DensePatternError
             If the sets have more entries than memory is spent on.
         """
-        most_sets, most_entries = self._fields[[sets.MOST_SETS, sets.MOST_ENTRIES]].tolist()
+        most_sets, most_entries = self._fields[[sets.MAX_SETS, sets.MAX_ENTRIES]].tolist()
         if most_entries > self._most_entries:
             raise DensePatternError(
                 f"sparse=True: the derivative is not sparse, its elements depend on more than {self._most_entries:,}"

@@ -12,7 +12,7 @@ _QUANTILE_95 = 1.920729410347062  # half the 95 % quantile of chi-squared with o
 
 
 class LikelihoodProfile(NamedTuple):
-    """LikelihoodProfile of one parameter.
+    """Profile of the likelihood along one parameter.
 
     Attributes
     ----------

@@ -6,7 +6,7 @@ from tapegrad.engine.tape.fields.layout import NONE
 from tapegrad.frontend.recording.shape import reshape
 from tapegrad.frontend.tensor.tensor import Tensor
 from tapegrad.program.rolling.emission import BufferPlace, Emission
-from tapegrad.program.rolling.plan import Element, LoopValue, Plan, Taken
+from tapegrad.program.rolling.plan import Element, LoopValue, Plan, Use
 from tapegrad.program.rolling.section import Part
 
 
@@ -56,8 +56,8 @@ class RolledBody:
         for step, sources in zip(self._steps, self._sources, strict=True):
             if step is not None:
                 call.emission.emit(step, [call.operand(source) for source in sources])
-        carry = [call.before[value, k - 1] if k else call.value(Taken(value)) for value, k in self.carried]
-        return [*carry, *(call.value(Taken(value)) for value in self._stacked)]
+        carry = [call.before[value, k - 1] if k else call.value(Use(value)) for value, k in self.carried]
+        return [*carry, *(call.value(Use(value)) for value in self._stacked)]
 
 
 class _IterationCall:
@@ -84,9 +84,9 @@ class _IterationCall:
             return self.emission.recorder.lift(outer)
         return self.value(source)
 
-    def value(self, taken: Taken) -> Tensor:
+    def value(self, use: Use) -> Tensor:
         """Return a value of this iteration or of one before, or a part of it."""
-        value, depth, view, shape = taken
+        value, depth, view, shape = use
         if depth:
             place = BufferPlace(self.before[value, depth - 1])
         elif value.written:

@@ -10,10 +10,10 @@ from tapegrad.ops import COPY
 from tapegrad.ops.params import read as read_params
 from tapegrad.ops.structural.indexing import WriteParams
 from tapegrad.program.rolling.section import WRITE, LoneInstruction, NoLoopError, Part
-from tapegrad.program.rolling.stretches import FEWEST
+from tapegrad.program.rolling.stretches import MIN_REPETITIONS
 from tapegrad.program.rolling.wires import MOST_DEPTH, Outside, Produced, Repetitions, Wire
 
-_MOST_SKIPPED = 2  # repetitions that are left out before a loop
+_MAX_SKIPPED_REPETITIONS = 2  # left out before a loop
 
 
 class LoopValue(NamedTuple):
@@ -23,10 +23,10 @@ class LoopValue(NamedTuple):
     written: bool = False
 
 
-class Taken(NamedTuple):
-    """Operand that is a value of this iteration, or of `depth` iterations before.
+class Use(NamedTuple):
+    """Operand that is a value of the iteration `depth` before this one, and the view of it that is read.
 
-    Of a result it is a part, by default all of it; of what is written to an array it has a shape of its own.
+    Without a view all of a result is read; what is written to an array is read in a shape of its own.
     """
 
     value: LoopValue
@@ -62,7 +62,7 @@ class Plan:
     stretch
         The instructions in whose place it comes.
     sources
-        By instruction and operand of an iteration: `Taken`, `Element`, or a `Part` that all iterations read.
+        By instruction and operand of an iteration: `Use`, `Element`, or a `Part` that all iterations read.
     carried
         Values that later iterations read, and over how many.
     initial
@@ -217,7 +217,7 @@ class Plan:
             if wire.step:
                 raise NoLoopError("parts of a result are read by a step")
             slot = self.section.tape.slots[int(self.section.operands[self.number[1, j], o])]
-            return self._taken(Taken(LoopValue(wire.by), wire.depth, slot.view))
+            return self._noted(Use(LoopValue(wire.by), wire.depth, slot.view))
         view = self._view(j, o)
         if isinstance(wire, Outside):
             part = Part(int(self._found.read[0, j, o]), view, wire.step)
@@ -227,11 +227,11 @@ class Plan:
             return Part(int(self._found.read[0, j, o]), view)
         return self._element(constants)
 
-    def _taken(self, taken: Taken) -> Taken:
-        """Return a value, which is carried if it is one of an iteration before."""
-        if taken.depth:
-            self.carried[taken.value] = max(taken.depth, self.carried.get(taken.value, 0))
-        return taken
+    def _noted(self, use: Use) -> Use:
+        """Return a use of a value, and note how many iterations the value is carried over."""
+        if use.depth:
+            self.carried[use.value] = max(use.depth, self.carried.get(use.value, 0))
+        return use
 
     def _element(self, sequence: Part | np.ndarray) -> Element:
         """Return an element of a new sequence, or of one that there is."""
@@ -267,7 +267,7 @@ class Plan:
             return self._element(Part(self._before_writes(group), view, step))
         if latest[0] > MOST_DEPTH:
             raise NoLoopError("what is read was written many iterations before")
-        return self._taken(Taken(LoopValue(latest[2], True), latest[0], shape=view.shape))
+        return self._noted(Use(LoopValue(latest[2], True), latest[0], shape=view.shape))
 
     def _constant_part(self, view: View, group: list[int], step: int) -> Part:
         """Return a part of an array that no iteration writes."""
@@ -372,8 +372,8 @@ def _is_one(constants: np.ndarray) -> bool:
 
 def plan_of(found: Repetitions) -> Plan | None:
     """Return the plan of a loop, which may leave the first repetitions out; `None` if it cannot be rolled."""
-    for _ in range(_MOST_SKIPPED + 1):
-        if found.stretch.times < FEWEST:
+    for _ in range(_MAX_SKIPPED_REPETITIONS + 1):
+        if found.stretch.times < MIN_REPETITIONS:
             return None
         try:
             return Plan(found)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 # Instructions of a recording that is worth the search for loops
-FEWEST_INSTRUCTIONS = 4096
+MIN_INSTRUCTIONS = 4096
 _MODULE, _FUNCTION = "tapegrad.loops.rolled", "roll"
 
 

@@ -105,9 +105,9 @@ class Section:
         self.results = columns.buffer[list(tape.outputs)] if tape.outputs else np.zeros(0, np.int64)
 
     def add_stack(self, buffers: np.ndarray, producer: int) -> int:
-        """Let a new buffer, which an instruction produces, hold the contents of others one after the other.
+        """Map buffers to slices of a new one, the stacked result of a loop, which an instruction produces.
 
-        Return its number.
+        Return the number of the new buffer.
         """
         number = len(self.base)
         bytes_ = self.tape.bytes(int(buffers[0]))

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-FEWEST = 4  # repetitions
+MIN_REPETITIONS = 4  # of a loop
 _WINDOW = 8  # instructions that are compared at once, a power of two
 _CANDIDATES = 24  # periods that are tried
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
@@ -60,4 +60,4 @@ def _longest(kinds: np.ndarray, period: int) -> Stretch | None:
         return None
     k = int(np.argmax(ends - begins))
     count = (int(ends[k] - begins[k]) + period) // period
-    return Stretch(int(begins[k]), period, count) if count >= FEWEST else None
+    return Stretch(int(begins[k]), period, count) if count >= MIN_REPETITIONS else None

@@ -7,11 +7,11 @@ import numpy as np
 
 from tapegrad.engine.tape.fields.layout import NONE
 from tapegrad.program.rolling.section import WRITE, Section
-from tapegrad.program.rolling.stretches import FEWEST, Stretch
+from tapegrad.program.rolling.stretches import MIN_REPETITIONS, Stretch
 
 MOST_DEPTH = 16  # repetitions that a value is carried over
-_FEWEST_READ = 4  # repetitions that wires can be read off
-_MOST_TOGETHER = 6  # repetitions by the look that are one by the operands
+_READ_REPETITIONS = 4  # that wires can be read off
+_MAX_JOINED_REPETITIONS = 6  # equal by their kinds, and one by their operands
 
 
 class Produced(NamedTuple):
@@ -61,8 +61,8 @@ class Repetitions:
     moves
         By instruction: the distance in bytes between what it writes in two repetitions, if it writes to parts of one
         array, otherwise 0.
-    held
-        Whether all that is said holds, by repetition.
+    valid
+        Repetitions for which all wires and moves hold, (count,) bool.
     """
 
     def __init__(self, section: Section, stretch: Stretch) -> None:
@@ -74,7 +74,7 @@ class Repetitions:
         self.offset = section.offsets[slots] + np.where(buffers == NONE, 0, section.shift[buffers])
         self.producer = section.producer[self.read]
         self.middle = count // 2
-        self.held = np.ones(count, np.bool_)
+        self.valid = np.ones(count, np.bool_)
         self.moves = np.array([self._move(j) for j in range(period)])
         self.wires: list[list[Wire | None]] = [
             [self._wire(j, o) if self.read[0, j, o] != NONE else None for o in range(3)]
@@ -98,43 +98,43 @@ class Repetitions:
         section, number = self.section, self.number[:, j]
         if section.op[number[0]] == WRITE:
             step, holds = self._steady(section.regions[number])
-            self.held &= holds
+            self.valid &= holds
             return step
         written = section.written[number]
         step, holds = self._steady(section.offsets[section.result[number]])
         one, same = self._steady(written)
         if one == 0:  # one buffer
-            self.held &= holds & same & (step != 0)
+            self.valid &= holds & same & (step != 0)
             return step
         last = section.producer[written] - number  # of the instructions that write parts of one result
-        self.held &= (step == 0) & holds & (last == last[self.middle])
-        self.held &= bool(last[self.middle] + j < self.stretch.period)
+        self.valid &= (step == 0) & holds & (last == last[self.middle])
+        self.valid &= bool(last[self.middle] + j < self.stretch.period)
         return 0
 
     def _wire(self, j: int, o: int) -> Wire | None:
         """Return where an operand comes from, and note for which repetitions."""
         constant = self.section.constants_by_buffer[self.section.read[self.number[:, j], o]]
         if constant[self.middle]:
-            self.held &= constant
+            self.valid &= constant
             return ConstantOperand()
         middle, period = self.middle, self.stretch.period
         step, along = self._steady(self.offset[:, j, o])
         distance = self.number[:, j] - self.producer[:, j, o]
         near = self.producer[middle, j, o] != NONE and distance[middle] <= j + MOST_DEPTH * period
         if near and distance[middle] == distance[middle + 1]:
-            self.held &= (distance == distance[middle]) & along & (self.producer[:, j, o] != NONE)
+            self.valid &= (distance == distance[middle]) & along & (self.producer[:, j, o] != NONE)
             depth = max(0, -(-int(distance[middle] - j) // period))
             by = int(j - distance[middle]) + depth * period
             return Produced(by, depth, step)
         same = self.read[:, j, o] == self.read[middle, j, o]
-        self.held &= same & along & (self.producer[:, j, o] < self.number[:, 0])
+        self.valid &= same & along & (self.producer[:, j, o] < self.number[:, 0])
         return Outside(step)
 
     # --- which repetitions -----------------------------------------------------------------------------------------
 
     def held_longest(self) -> tuple[int, int]:
         """Return the first and the last but one repetition of the longest run of those that are understood."""
-        edges = np.flatnonzero(np.diff(np.concatenate([[False], self.held, [False]]).astype(np.int8)))
+        edges = np.flatnonzero(np.diff(np.concatenate([[False], self.valid, [False]]).astype(np.int8)))
         begins, ends = edges[::2], edges[1::2]
         if not len(begins):
             return 0, 0
@@ -147,7 +147,7 @@ class Repetitions:
         start, period, _ = self.stretch
         made.stretch = Stretch(start + begin * period, period, end - begin)
         made.middle = (end - begin) // 2
-        for name in ("number", "read", "offset", "producer", "held"):
+        for name in ("number", "read", "offset", "producer", "valid"):
             setattr(made, name, getattr(self, name)[begin:end])
         return made
 
@@ -178,9 +178,9 @@ def understood(section: Section, stretch: Stretch) -> Repetitions | None:
 
     Several may be one of the loop's: the lines ``a = a + c*b`` and ``b = b + c*a`` are alike but for their operands.
     """
-    for together in range(1, _MOST_TOGETHER + 1):
+    for together in range(1, _MAX_JOINED_REPETITIONS + 1):
         longer = Stretch(stretch.start, stretch.period * together, stretch.times // together)
-        if longer.times < FEWEST:
+        if longer.times < MIN_REPETITIONS:
             break
         if (found := _understood(section, longer)) is not None:
             return found
@@ -191,13 +191,13 @@ def _understood(section: Section, stretch: Stretch) -> Repetitions | None:
     """Return the repetitions of a stretch, which begin where the fewest values are carried."""
     start, period, count = stretch
     # Two in the middle say what is carried: the wires are read off them
-    middle = Repetitions(section, Stretch(start + (count // 2 - 2) * period, period, _FEWEST_READ))
+    middle = Repetitions(section, Stretch(start + (count // 2 - 2) * period, period, _READ_REPETITIONS))
     first = int(np.argmin(middle.crossing()))
     shorter = Stretch(start + first, period, count - (first > 0))
-    if shorter.times < FEWEST:
+    if shorter.times < MIN_REPETITIONS:
         return None
     found = Repetitions(section, shorter)
     begin, end = found.held_longest()
-    if end - begin < FEWEST:
+    if end - begin < MIN_REPETITIONS:
         return None
     return found.part(begin, end)

@@ -41,7 +41,7 @@ from tapegrad.program.recording.calling import call
 from tapegrad.program.recording.guards import SourceLine
 from tapegrad.program.recording.recording import RecordedTape
 from tapegrad.program.recording.signature import ArgSpec, Arguments, numpy_scalar
-from tapegrad.program.rolling.roller import FEWEST_INSTRUCTIONS, roller
+from tapegrad.program.rolling.roller import MIN_INSTRUCTIONS, roller
 from tapegrad.program.streams.spec import IF_KNOWN, NEVER, NOW, WHOLE, ProgramSpec
 from tapegrad.pytree import flatten, unflatten
 
@@ -173,7 +173,7 @@ class Trace(Uncopied):
 
         Where nobody has asked for it, a function that cannot be rolled stays what it is.
         """
-        long = roll or len(self.recording) >= FEWEST_INSTRUCTIONS
+        long = roll or len(self.recording) >= MIN_INSTRUCTIONS
         if roll is False or not long or self.writes_arguments or thread.mode.anomaly is not None:
             return
         try:

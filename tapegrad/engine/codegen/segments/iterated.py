@@ -1,7 +1,6 @@
-"""Segments that are executed many times, one time after another: the loop is in the kernel.
+"""Loop kernels: a short segment inside of its loop, the carry in registers.
 
-What goes from one iteration to the next stays in registers. Fields of the frame: the number of iterations, then the
-addresses that lines are described with.
+Fields of the frame: the number of iterations, then the addresses that lines are described with.
 """
 
 import dataclasses
@@ -209,15 +208,15 @@ class _GivenLines(Short):
         return self.read([(each.line, self.base(each.address)) for each in lines])
 
     def computed(self, values: dict[int, Number], results: Sequence[int]) -> list[Number]:
-        """Return results of the rows: computed hastily, and once more with care if one is NaN."""
+        """Return results of the rows: unmasked, and computed again masked if one is NaN."""
         vector, found = self._once(values, results, True)
         has_nan = vector.has_nan(self.tainted)
         if has_nan is None:
             return found
-        with_care = self.body.unless_all(
+        masked = self.body.unless_all(
             has_nan, flat(found), lambda: flat(self._once(values, results, False)[1])
         )
-        return numbers_like(found, with_care)
+        return numbers_like(found, masked)
 
     def _once(
         self, values: dict[int, Number], results: Sequence[int], unmasked: bool

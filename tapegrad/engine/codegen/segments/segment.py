@@ -20,7 +20,7 @@ EXTREME, TIES, PORTIONS = "extreme", "ties", "portions"
 CHECK = "check"
 TAKEN = "rows"  # what the table of ops calls an op whose rows are taken by a list
 INDEX = "index"  # of the elements of a list
-GOES_ON = -1  # of a row that joins elements with those of the rows before it, whatever the step
+ALWAYS_COMBINES = -1  # `along` of a row that combines its elements with those of earlier rows in every step
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class SegmentRow:
         Bit j: the cotangent of operand j is written, otherwise it is added to.
     along
         Of EXTREME and TIES the outer loops whose steps have one result, a bit each: what comes at the first of these
-        is joined with nothing. GOES_ON if something came before.
+        is joined with nothing. ALWAYS_COMBINES if something came before.
     """
 
     op: str

@@ -34,7 +34,7 @@ from tapegrad.engine.codegen.ir.types import I64, Type
 from tapegrad.engine.codegen.rows.case import PARTS as COMPLEX
 from tapegrad.engine.codegen.segments.extremes import Joining, joining_of
 from tapegrad.engine.codegen.segments.segment import (
-    GOES_ON,
+    ALWAYS_COMBINES,
     INDEX,
     OverlapRegion,
     RolledLine,
@@ -147,7 +147,7 @@ class SegmentForm:
 
     def _is_first(self, row: SegmentRow) -> Value | None:
         """Return whether a row has no earlier elements to combine with; `None` if that is always so."""
-        if row.along == GOES_ON:
+        if row.along == ALWAYS_COMBINES:
             return self.body.constant(Type("i1"), False)
         first = None
         for loop in range(self.segment.loops):

@@ -57,9 +57,8 @@ def _write_root(number: int, count: int, zero: Any) -> None:
     scaled = (zero + 1) / (root + root)
     for mask in range(1, count):
         rest = load_at(number, mask * size, zero)
-        store_at(
-            number, mask * size, zero, zero
-        )  # in two of the terms, with the root: they are what is looked for
+        # The unknown occurs in two of the terms, times the root: it is cleared first
+        store_at(number, mask * size, zero, zero)
         store_at(number, mask * size, (rest - _product_at(number, number, mask, zero)) * scaled, zero)
 
 

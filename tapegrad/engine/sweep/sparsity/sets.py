@@ -1,7 +1,7 @@
 """Pool of sets of inputs. A set is known by its number, equal sets have the same one.
 
-The entries of a set are the numbers of inputs, in any order. A *stamp* says of an input whether it is in the set that
-is looked at: those that are carry the present generation. Unions stop before the pool is full, and say how far they
+The entries of a set are the numbers of inputs, in any order. The members of the current set are marked by their stamps:
+``stamps[i] == generation``. Unions stop before the pool is full, and say how far they
 got; the caller makes room and goes on.
 
 Sets are found in a table. Neighbouring elements mostly depend on neighbouring inputs, so a set is entered near the
@@ -19,8 +19,8 @@ from tapegrad.engine.kernels.language.raw_memory import load_i64, store_i64
     ENTRIES,  # address of the entries
     HASHES,  # address of a hash of each set, a sum over its entries
     SEEN,  # address of the last group that each set was united into
-    MOST_SETS,
-    MOST_ENTRIES,
+    MAX_SETS,
+    MAX_ENTRIES,
     TABLE,  # address of the numbers of sets, by their hash; -1 for none
     MASK,  # entries of the table less one
     INPUTS,  # number of inputs
@@ -160,9 +160,9 @@ def _numbered(pool, size, hash_, total):
 def _has_room(pool, entries):
     """Return whether there is room for one more set of so many entries."""
     sets = load_i64(pool, SETS) + 1
-    if sets >= load_i64(pool, MOST_SETS) or 2 * sets > load_i64(pool, MASK):
+    if sets >= load_i64(pool, MAX_SETS) or 2 * sets > load_i64(pool, MASK):
         return False
-    return load_i64(pool, USED) + entries <= load_i64(pool, MOST_ENTRIES)
+    return load_i64(pool, USED) + entries <= load_i64(pool, MAX_ENTRIES)
 
 
 @inline_njit

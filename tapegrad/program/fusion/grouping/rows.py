@@ -33,7 +33,7 @@ class Listed(NamedTuple):
 
 
 class Rolled(NamedTuple):
-    """An array of the elements behind a cut, and those before it, period by period.
+    """Rolled array: each period rotated by `cut` elements.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Arrays of few elements written out: each element is a number of its own, and a product of matrices is sums of these.
+"""Scalar replacement of small arrays: each element is a number by itself, a product of matrices is sums of these.
 
 As vectors they would not fit together: a part of one is no operand of a segment, nor is a matrix. As numbers all of
 them are. That is done for islands: rows over few elements that share memory, where it saves more calls of kernels than

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from tapegrad.engine.codegen.segments.segment import (
     ALONG_LINES,
+    ALWAYS_COMBINES,
     CHECK,
     EXPONENTIALS,
     EXTREME,
-    GOES_ON,
     INDEX,
     PRODUCT,
     TIES,
@@ -347,7 +347,7 @@ class SegmentDraft:
             a, b, c, d = roles[k + 4 : k + ROLES]
             one = SegmentRow(row.op, row.dtype, row.kind, count, tuple(own), (a, b, c, d), row.stored, along)
             if row.kind in (EXTREME, TIES) and found and found[-1].reduced_to == one.reduced_to:
-                one = dataclasses.replace(one, along=GOES_ON)
+                one = dataclasses.replace(one, along=ALWAYS_COMBINES)
             found.append(one)
         return found
 

@@ -27,7 +27,7 @@ MIN_ROWS = 2 * MAX_ROWS  # of a stream in which repetitions are looked for
 
 
 class WindowMemory(Memory, ExtensibleMemory, Protocol):
-    """The same where there can be more of it."""
+    """Memory to which blocks can be added."""
 
 
 class RepeatedUnits:
