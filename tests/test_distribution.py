@@ -145,6 +145,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path, tree: Path) -
     own = {name for name in names if name.startswith(f"{NAME}.dist-info/")}
     assert names - own == files_below(tree / "tapegrad")
     assert {"tapegrad/__init__.py", "tapegrad/py.typed"} < names
+    assert "tapegrad/ops/examples.tsv" in names
     assert any(name.endswith(".json") for name in names)  # the NIST problems
 
 

@@ -2,7 +2,6 @@
 
 In reading order; each imports only those above it:
 
-    examples                       the examples in these docstrings, generated
     params                         the parameters of structural ops, a named record each
     row                            the fields of a row: formulas or kernels, operands, parameters, derivatives
     formulas                       pieces of the formulas of special functions
@@ -16,7 +15,7 @@ In reading order; each imports only those above it:
     special_docs                   texts of special functions
     documentation                  docstrings of elementwise functions, made of the texts and the rows
 
-It imports nothing of the package.
+The examples in these docstrings are generated, into ``examples.tsv``. It imports nothing of the package.
 """
 
 from tapegrad.ops.codes import BY_NAME as BY_NAME

@@ -4,9 +4,10 @@ The formulas come from the row. `derivatives` states a partial in its usual form
 accurate everywhere; a test holds both to the same numbers.
 """
 
+import functools
 import re
+from pathlib import Path
 
-from tapegrad.ops.examples import EXAMPLES
 from tapegrad.ops.op_doc import OpDoc
 from tapegrad.ops.row import Op
 from tapegrad.ops.special_docs import SPECIAL_DOCS
@@ -16,6 +17,8 @@ _ONE = (
     "arctan2", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "hypot", "cbrt", "erf", "sigmoid",
     "softplus", "logaddexp",
 )  # fmt: skip
+# A row for each example: the name of the function, and the example's lines, separated by tabs
+EXAMPLES = Path(__file__).with_name("examples.tsv")
 # Units in the last place of float64, over the whole range: tests hold every function to them.
 UNITS: dict[str, int] = {**dict.fromkeys(_ONE, 1), "power": 2, "erfc": 2, "lambertw0": 3, "lambertwm1": 3}
 
@@ -293,9 +296,17 @@ def docstring(row: Op) -> str:
         _see_also(row, doc),
         _notes(row, doc),
     ]
-    if row.name in EXAMPLES:
-        sections.append(f"Examples\n--------\n>>> import tapegrad as tg\n{EXAMPLES[row.name]}")
+    if row.name in _examples():
+        example = _examples()[row.name].replace("\t", "\n")
+        sections.append(f"Examples\n--------\n>>> import tapegrad as tg\n{example}")
     return "\n\n".join(section for section in sections if section) + "\n"
+
+
+@functools.cache
+def _examples() -> dict[str, str]:
+    """Return the examples by the names of functions, with tabs between their lines."""
+    rows = EXAMPLES.read_text(encoding="utf-8").splitlines()[1:]
+    return {name: lines for name, _, lines in (row.partition("\t") for row in rows)}
 
 
 _OTHERS = """

@@ -153,7 +153,7 @@ def test_generated_examples_are_those_of_the_table() -> None:
 def test_a_file_that_differs_is_reported_or_written(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = tmp_path / "examples.py"
+    path = tmp_path / "examples.tsv"
     monkeypatch.setattr(examples, "EXAMPLES", path)
     assert examples.main(["--check"]) == 1
     assert capsys.readouterr().err == f"{path}: differs from the op table; run `make gen`\n"

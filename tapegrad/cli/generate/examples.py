@@ -7,17 +7,18 @@ import numpy as np
 
 from tapegrad.cli.generate.files import write
 from tapegrad.engine.reference import evaluate_numpy
-from tapegrad.ops import ELEMENTWISE, Op
-from tapegrad.ops import examples as generated
+from tapegrad.ops import ELEMENTWISE, Op, documentation
 from tapegrad.ops.documentation import arguments_of, doc_of
 
-_HEADER = "Generated from tapegrad/ops/elementwise.py by `make gen`; do not edit."
-EXAMPLES = Path(generated.__file__)
+_HEADER = (
+    "# Examples of the elementwise functions, from tapegrad/ops/elementwise.py by `make gen`; do not edit.\n"
+)
+EXAMPLES = documentation.EXAMPLES
 
 
 def files() -> dict[Path, str]:
     """Return every generated file and its text."""
-    return {EXAMPLES: examples_text(_HEADER)}
+    return {EXAMPLES: examples_text()}
 
 
 def main(arguments: list[str]) -> int:
@@ -63,9 +64,8 @@ def _list(values: tuple[Any, ...]) -> str:
     return repr(list(values)).replace("nan", "tg.nan").replace("inf", "tg.inf")
 
 
-def examples_text(header: str) -> str:
-    """Write the module that holds the examples."""
+def examples_text() -> str:
+    """Write the table of the examples: a row of each, its name and its lines, separated by tabs."""
     rows = [row for row in ELEMENTWISE if row.public and row.name not in OWN_FUNCTION]
-    entries = [f'    "{row.name}": """\\\n{example(row)}""",\n' for row in rows]
-    head = f'"""Examples of the elementwise functions.\n\n{header}\n"""\n\nEXAMPLES: dict[str, str] = {{\n'
-    return f"{head}{''.join(entries)}}}\n"
+    lines = [[row.name, *example(row).splitlines()] for row in rows]
+    return _HEADER + "".join("\t".join(line) + "\n" for line in lines)
