@@ -1,16 +1,15 @@
 """Imports point one way: from the transforms down to the tape and the kernels, and inside of every folder."""
 
 import ast
-import io
 import re
 import sys
-import tokenize
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 import tapegrad
+from size import lines_of
 
 PACKAGE = Path(tapegrad.__file__).parent
 # All modules, without the stub of the package itself, which imports them
@@ -38,7 +37,7 @@ STRICT: dict[str, set[str]] = {
     "sweep": {"tape", "kernels", "runtime", "codegen"},
 }
 MOST_BOXES = 14  # of a folder: more are not taken in at a glance
-MOST_LINES = 400  # of code in a file
+MOST_LINES = 400  # of code and imports in a file
 FEWEST_LINES = 40  # of a file that one other file alone imports
 # Files that stand by themselves though they are small: each is one thing that is looked for by its name.
 SMALL = {
@@ -142,41 +141,14 @@ def test_every_folder_is_taken_in_at_a_glance() -> None:
     assert not {package: n for package, n in boxes.items() if n > MOST_BOXES}
 
 
-def _lines_of_code(path: Path) -> int:
-    """Count the lines of a file without docstrings, comments and empty lines."""
-    text = path.read_text()
-    docs = {
-        line
-        for node in ast.walk(ast.parse(text))
-        if isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Constant)
-        and isinstance(node.value.value, str)
-        for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
-    }
-    nothing = {
-        tokenize.COMMENT,
-        tokenize.NL,
-        tokenize.NEWLINE,
-        tokenize.INDENT,
-        tokenize.DEDENT,
-        tokenize.ENDMARKER,
-    }
-    lines = {
-        line
-        for token in tokenize.generate_tokens(io.StringIO(text).readline)
-        if token.type not in nothing
-        for line in range(token.start[0], token.end[0] + 1)
-    }
-    return len(lines - docs)
-
-
 def test_files_are_neither_long_nor_crumbs() -> None:
     users = defaultdict(set)
     for module in FILES:
         for other in own(module):
             users[other].add(module)
     written = {m: path for m, path in FILES.items() if path.suffix == ".py"}
-    lengths = {m: _lines_of_code(path) for m, path in written.items()}
+    lines = {m: lines_of(path) for m, path in written.items()}
+    lengths = {m: len(found.code) + len(found.imports) for m, found in lines.items()}
     assert not {m: n for m, n in lengths.items() if n > MOST_LINES}
     crumbs = {
         m: sorted(users[m])

@@ -15,12 +15,17 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 import tapegrad as tg
+from size import code_lines, package_files
 
 ROOT = Path(__file__).parents[1]
 GITHUB = ROOT / ".github"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 WORKFLOWS = {path.stem: path for path in sorted((GITHUB / "workflows").glob("*.yml"))}
 WRITES = {"release/build": {"id-token", "attestations"}, "release/publish": {"id-token"}}
+
+
+# The package is to become smaller: what is added takes the place of something, or is worth its lines.
+MAX_CODE_LINES = 79_400
 
 
 def read(path: Path) -> Any:
@@ -172,3 +177,11 @@ def test_links_between_pages_lead_to_files(name: str) -> None:
     assert all((GITHUB / link).exists() for link in inner)
     outer = [link for link in links if "://" in link]
     assert all(link.startswith(PROJECT["urls"]["Homepage"]) for link in outer)
+
+
+def test_the_package_is_under_its_ceiling() -> None:
+    count = code_lines(package_files())
+    assert count <= MAX_CODE_LINES, (
+        f"tapegrad/ has {count:,} lines of code, of at most {MAX_CODE_LINES:,} (`make size` counts them by room):"
+        " take out what the new code replaces; or raise MAX_CODE_LINES, and say in the commit what the lines are worth"
+    )
