@@ -32,8 +32,8 @@ class _Factor(NamedTuple):
     lane_stride: int
 
 
-def _factor(made: Widening, slot: int, buffer: int, strides: tuple[int, int]) -> _Factor:
-    view, layout = made.tape.slots[slot].view, made.layout(buffer)
+def _factor(widening: Widening, slot: int, buffer: int, strides: tuple[int, int]) -> _Factor:
+    view, layout = widening.tape.slots[slot].view, widening.layout(buffer)
     rows, columns = view.shape[-2:]
     batch_strides = tuple(map(layout.stretched, view.strides[:-2]))
     row_stride, column_stride = map(layout.stretched, strides)
@@ -42,35 +42,35 @@ def _factor(made: Widening, slot: int, buffer: int, strides: tuple[int, int]) ->
     return _Factor(*stack, rows, columns, row_stride, column_stride, lane_stride)
 
 
-def matmul(made: Widening, each: TapeEntry) -> None:
+def matmul(widening: Widening, entry: TapeEntry) -> None:
     """Widen a product of stacks of matrices."""
-    if any(map(made.are_in_front, (*each.operands, each.result))):
-        made.by_lane(each)
+    if any(map(widening.are_in_front, (*entry.operands, entry.result))):
+        widening.by_lane(entry)
         return
-    params = read(MatmulParams, each.params)
+    params = read(MatmulParams, entry.params)
     own = (params.row_stride0, params.column_stride0), (params.row_stride1, params.column_stride1)
     factors = []
-    for slot, strides in zip(each.operands, own, strict=True):
-        buffer = made.buffer(slot, LAST) if made.has_lanes(slot) else made.buffer(slot)
-        factors.append(_factor(made, slot, buffer, strides))
-    target = made.result(each.result)
-    y = _factor(made, each.result, target, (params.row_stride_y, params.column_stride_y))
+    for slot, strides in zip(entry.operands, own, strict=True):
+        buffer = widening.buffer(slot, LAST) if widening.has_lanes(slot) else widening.buffer(slot)
+        factors.append(_factor(widening, slot, buffer, strides))
+    target = widening.result(entry.result)
+    y = _factor(widening, entry.result, target, (params.row_stride_y, params.column_stride_y))
     a, b = factors
-    product = _Product(made, each, a, b, y)
-    if not made.has_lanes(each.operands[0]):
+    product = _Product(widening, entry, a, b, y)
+    if not widening.has_lanes(entry.operands[0]):
         product.with_lanes_as_columns(a, b, y)
-    elif not made.has_lanes(each.operands[1]):
+    elif not widening.has_lanes(entry.operands[1]):
         # The transposed product, in which the unbatched matrix comes first
         product.with_lanes_as_columns(_transposed(b), _transposed(a), _transposed(y))
-    elif are_stacks(each):
+    elif are_stacks(entry):
         product.of_stacks()
     else:
         product.by_elements()
 
 
-def are_stacks(each: TapeEntry) -> bool:
+def are_stacks(entry: TapeEntry) -> bool:
     """Return whether a product of batched matrices is a product of stacks."""
-    params = read(MatmulParams, each.params)
+    params = read(MatmulParams, entry.params)
     return bool(params.m * params.n * params.k > _MAX_ELEMENT_PRODUCTS)
 
 
@@ -78,27 +78,27 @@ def _transposed(a: _Factor) -> _Factor:
     return a._replace(rows=a.columns, columns=a.rows, row_stride=a.column_stride, column_stride=a.row_stride)
 
 
-def _aligned(made: Widening, stack: int, behind: int) -> int:
+def _aligned(widening: Widening, stack: int, behind: int) -> int:
     """Return a slot for a stack with the lanes in front of `behind` dimensions of stacks and the matrices."""
-    return made.in_shape(stack, lambda shape: (shape[0], *(1,) * (behind + 3 - len(shape)), *shape[1:]))
+    return widening.in_shape(stack, lambda shape: (shape[0], *(1,) * (behind + 3 - len(shape)), *shape[1:]))
 
 
 class _Product:
     """Product while it is widened: its factors and its result."""
 
-    def __init__(self, made: Widening, each: TapeEntry, a: _Factor, b: _Factor, y: _Factor) -> None:
-        self._made, self._each = made, each
+    def __init__(self, widening: Widening, entry: TapeEntry, a: _Factor, b: _Factor, y: _Factor) -> None:
+        self._widening, self._entry = widening, entry
         self._a, self._b, self._y = a, b, y
-        self._dtype = made.tape.slots[each.result].view.dtype
+        self._dtype = widening.tape.slots[entry.result].view.dtype
 
     def _view(self, a: _Factor, shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
         """Return a slot on a factor's buffer with dimensions behind those of the stack."""
         strides = a.batch_strides + strides
-        return self._made.slot(a.buffer, View(a.offset, a.batch + shape, strides, self._dtype))
+        return self._widening.slot(a.buffer, View(a.offset, a.batch + shape, strides, self._dtype))
 
     def with_lanes_as_columns(self, a: _Factor, b: _Factor, y: _Factor) -> None:
         """Append a product by an unbatched matrix: each column of the other becomes a column for each lane."""
-        lanes = self._made.lanes
+        lanes = self._widening.lanes
         apart = b.lane_stride * lanes
         if b.columns == 1 or b.column_stride == y.column_stride == apart:
             wide = b.columns * lanes
@@ -112,23 +112,23 @@ class _Product:
             result = self._view(y, (b.columns, y.rows, lanes), (y.column_stride, y.row_stride, y.lane_stride))
         strides = (a.row_stride, a.column_stride, b.row_stride, b.lane_stride, y.row_stride, y.lane_stride)
         params = MatmulParams(a.rows, wide, a.columns, *strides)
-        self._made.emit(self._each, result, (x0, x1), params)
+        self._widening.emit(self._entry, result, (x0, x1), params)
 
     def of_stacks(self) -> None:
         """Append a product for each lane, whose matrices are contiguous in stacks."""
-        made, each, behind = self._made, self._each, len(self._y.batch)
-        operands = [_aligned(made, made.stack(slot), behind) for slot in each.operands]
+        widening, entry, behind = self._widening, self._entry, len(self._y.batch)
+        operands = [_aligned(widening, widening.stack(slot), behind) for slot in entry.operands]
         m, n, k, item = self._a.rows, self._b.columns, self._a.columns, self._dtype.itemsize
         params = MatmulParams(m, n, k, k * item, item, n * item, item, n * item, item)
-        made.emit_stack(each, operands, params)
+        widening.emit_stack(entry, operands, params)
 
     def by_elements(self) -> None:
         """Append all products of elements, and their sums."""
-        a, b, y, made = self._a, self._b, self._y, self._made
-        shape = (y.rows, y.columns, a.columns, made.lanes)
+        a, b, y, widening = self._a, self._b, self._y, self._widening
+        shape = (y.rows, y.columns, a.columns, widening.lanes)
         x0 = self._view(a, shape, (a.row_stride, 0, a.column_stride, a.lane_stride))
         x1 = self._view(b, shape, (0, b.column_stride, b.row_stride, b.lane_stride))
         result = self._view(y, shape, (y.row_stride, y.column_stride, 0, y.lane_stride))
-        terms = made.terms(y.buffer, View.in_c_order((*y.batch, *shape), self._dtype))
-        made.add(_MULTIPLY, terms, (x0, x1))
-        made.add(_SUM, result, (terms,))
+        terms = widening.terms(y.buffer, View.in_c_order((*y.batch, *shape), self._dtype))
+        widening.add(_MULTIPLY, terms, (x0, x1))
+        widening.add(_SUM, result, (terms,))

@@ -40,23 +40,23 @@ def widened(
     free
         Whether inputs and outputs that are stacks may have their lanes in front; otherwise all have them last.
     """
-    made = Widening(recording, tape, batched, lanes)
+    widening = Widening(recording, tape, batched, lanes)
     inputs = [tape.slots[slot].buffer for slot in tape.inputs]
-    made.enter_inputs(
+    widening.enter_inputs(
         [
             FIRST
-            if free and (made.are_in_front(slot) or _is_for_stacks(tape, buffer, made.with_lanes))
+            if free and (widening.are_in_front(slot) or _is_for_stacks(tape, buffer, widening.with_lanes))
             else LAST
             for slot, buffer in zip(tape.inputs, inputs, strict=True)
         ]
     )
-    for i, is_batched in zip(tape.live, made.batched_instructions().tolist(), strict=True):
+    for i, is_batched in zip(tape.live, widening.batched_instructions().tolist(), strict=True):
         entry = tape.instructions[i]
         if is_batched:
-            _rule_of(kernel_table.row(entry.op))(made, entry)
+            _rule_of(kernel_table.row(entry.op))(widening, entry)
         else:
-            made.keep(entry)
-    return made.finished(free)
+            widening.keep(entry)
+    return widening.finished(free)
 
 
 def _is_for_stacks(tape: TapeView, buffer: int, batched: Set[int]) -> bool:
@@ -66,11 +66,11 @@ def _is_for_stacks(tape: TapeView, buffer: int, batched: Set[int]) -> bool:
 
 
 def _takes_stack(tape: TapeView, i: int, j: int, batched: Set[int]) -> bool:
-    each = tape.instructions[i]
-    if kernel_table.row(each.op).kind == "matmul":
-        return are_stacks(each) and all(buffer in batched for buffer in tape.read[i])
-    is_whole = tape.slots[each.operands[j]].view.covers(tape.bytes(tape.read[i][j]))
-    return is_whole and _rule_of(kernel_table.row(each.op)) in _OF_STACKS
+    entry = tape.instructions[i]
+    if kernel_table.row(entry.op).kind == "matmul":
+        return are_stacks(entry) and all(buffer in batched for buffer in tape.read[i])
+    is_whole = tape.slots[entry.operands[j]].view.covers(tape.bytes(tape.read[i][j]))
+    return is_whole and _rule_of(kernel_table.row(entry.op)) in _OF_STACKS
 
 
 def _rule_of(row: Row) -> Rule:
@@ -83,16 +83,16 @@ def _rule_of(row: Row) -> Rule:
 def _by_geometry(behind: int) -> Rule:
     """Lanes are one more dimension of the loops, in front of the last `behind` ones."""
 
-    def rule(made: Widening, each: TapeEntry) -> None:
-        operands = [made.view(slot, _read(made, slot), behind) for slot in each.operands]
-        made.emit(each, made.view(each.result, made.result(each.result), behind), operands)
+    def rule(widening: Widening, entry: TapeEntry) -> None:
+        operands = [widening.view(slot, _read(widening, slot), behind) for slot in entry.operands]
+        widening.emit(entry, widening.view(entry.result, widening.result(entry.result), behind), operands)
 
     return rule
 
 
-def _read(made: Widening, slot: int) -> int:
+def _read(widening: Widening, slot: int) -> int:
     """Return the buffer that loops read a slot in: without lanes, or with lanes last."""
-    return made.buffer(slot, LAST) if made.has_lanes(slot) else made.buffer(slot)
+    return widening.buffer(slot, LAST) if widening.has_lanes(slot) else widening.buffer(slot)
 
 
 # --- by parameters ---------------------------------------------------------------------------------------------------
@@ -108,74 +108,79 @@ def _region(region: Region, buffer: Layout, other: Layout, itemsize: int) -> Reg
     )
 
 
-def write(made: Widening, each: TapeEntry) -> None:
+def write(widening: Widening, entry: TapeEntry) -> None:
     """Widen a write to a region: lanes are one more dimension of it."""
-    params, (old, value) = read(WriteParams, each.params), each.operands
-    itemsize = made.tape.slots[old].itemsize
-    before, source = made.buffer(old, LAST), _read(made, value)
-    target = made.result(each.result)
-    layout = made.layout(target)
-    region = _region(params.region, layout, made.layout(source), itemsize)
-    slots = _whole(made, old, before), made.view(value, source)
-    made.emit(
-        each, _whole(made, each.result, target), slots, WriteParams(params.total * layout.lanes, region)
+    params, (old, value) = read(WriteParams, entry.params), entry.operands
+    itemsize = widening.tape.slots[old].itemsize
+    before, source = widening.buffer(old, LAST), _read(widening, value)
+    target = widening.result(entry.result)
+    layout = widening.layout(target)
+    region = _region(params.region, layout, widening.layout(source), itemsize)
+    slots = _whole(widening, old, before), widening.view(value, source)
+    widening.emit(
+        entry, _whole(widening, entry.result, target), slots, WriteParams(params.total * layout.lanes, region)
     )
 
 
-def _whole(made: Widening, slot: int, buffer: int) -> int:
+def _whole(widening: Widening, slot: int, buffer: int) -> int:
     """Return a slot for all of a buffer, with the lanes where they lie."""
-    is_in_front = made.layout(buffer).kind == FIRST
-    return made.view(slot, buffer, made.tape.slots[slot].view.ndim if is_in_front else 0)
+    is_in_front = widening.layout(buffer).kind == FIRST
+    return widening.view(slot, buffer, widening.tape.slots[slot].view.ndim if is_in_front else 0)
 
 
-def embed(made: Widening, each: TapeEntry) -> None:
+def embed(widening: Widening, entry: TapeEntry) -> None:
     """Batch a scatter of operands to regions."""
-    params = read(EmbedParams, each.params)
-    itemsize = made.tape.slots[each.result].itemsize
-    sources = [_read(made, slot) for slot in each.operands]
-    target = made.result(each.result)
-    layout = made.layout(target)
+    params = read(EmbedParams, entry.params)
+    itemsize = widening.tape.slots[entry.result].itemsize
+    sources = [_read(widening, slot) for slot in entry.operands]
+    target = widening.result(entry.result)
+    layout = widening.layout(target)
     regions = tuple(
-        _region(region, layout, made.layout(source), itemsize)
+        _region(region, layout, widening.layout(source), itemsize)
         for region, source in zip(params.regions, sources, strict=True)
     )
-    slots = [made.view(slot, source) for slot, source in zip(each.operands, sources, strict=True)]
-    made.emit(
-        each, _whole(made, each.result, target), slots, EmbedParams(params.total * layout.lanes, regions)
+    slots = [widening.view(slot, source) for slot, source in zip(entry.operands, sources, strict=True)]
+    widening.emit(
+        entry,
+        _whole(widening, entry.result, target),
+        slots,
+        EmbedParams(params.total * layout.lanes, regions),
     )
 
 
-def determined(made: Widening, each: TapeEntry) -> None:
+def determined(widening: Widening, entry: TapeEntry) -> None:
     """Widen a checked copy, whose flags may be shared by all lanes."""
-    params, (values, truths) = read(DeterminedParams, each.params), each.operands
-    buffers = made.buffer(values, LAST), _read(made, truths)
-    target = made.result(each.result)
-    count = made.layout(target).lanes
+    params, (values, truths) = read(DeterminedParams, entry.params), entry.operands
+    buffers = widening.buffer(values, LAST), _read(widening, truths)
+    target = widening.result(entry.result)
+    count = widening.layout(target).lanes
     # A view of unbatched truths would repeat them for each lane; they are checked once
     checked = (
-        (made.view(truths, buffers[1]), params.truths * count)
-        if made.has_lanes(truths)
+        (widening.view(truths, buffers[1]), params.truths * count)
+        if widening.has_lanes(truths)
         else (truths, params.truths)
     )
-    result = _whole(made, each.result, target)
+    result = _whole(widening, entry.result, target)
     widened_params = DeterminedParams(params.size * count, checked[1])
-    made.emit(each, result, (_whole(made, values, buffers[0]), checked[0]), widened_params)
+    widening.emit(entry, result, (_whole(widening, values, buffers[0]), checked[0]), widened_params)
 
 
 # --- lane by lane ----------------------------------------------------------------------------------------------------
 
 
-def _guard(made: Widening, each: TapeEntry) -> None:
+def _guard(widening: Widening, entry: TapeEntry) -> None:
     """Append a guard. It writes nothing, so its result stays as it is."""
-    (guarded,) = each.operands
-    made.emit_by_lane(each, each.result, [made.first_lane(guarded, made.buffer(guarded, FIRST))])
+    (guarded,) = entry.operands
+    widening.emit_by_lane(
+        entry, entry.result, [widening.first_lane(guarded, widening.buffer(guarded, FIRST))]
+    )
 
 
-def _callback(made: Widening, each: TapeEntry) -> None:
+def _callback(widening: Widening, entry: TapeEntry) -> None:
     """Run a custom op lane by lane, by other functions if it has such: where an error of one lane would end all."""
-    params = read(CustomParams, each.params)
+    params = read(CustomParams, entry.params)
     other = call_at(params.descriptor).over_lanes
-    made.by_lane(each, None if other is None else params._replace(descriptor=other.address))
+    widening.by_lane(entry, None if other is None else params._replace(descriptor=other.address))
 
 
 _KINDS: dict[str, Rule] = {

@@ -26,28 +26,28 @@ from tapegrad.program.lanes.widening import Widening
 _LOCATE = CODES["locate"]
 
 
-def matrices(made: Widening, each: TapeEntry) -> None:
+def matrices(widening: Widening, entry: TapeEntry) -> None:
     """Widen an op of matrices."""
-    row = kernel_table.row(each.op)
+    row = kernel_table.row(entry.op)
     record: Any = row.params
-    params = read(record, each.params)
-    changed = {"matrices": params.matrices * made.lanes}
+    params = read(record, entry.params)
+    changed = {"matrices": params.matrices * widening.lanes}
     one_for_all, repeats = row.shared_operands, 1
     if one_for_all:
         one_of_all = params.matrices == 1 or not params.stride
-        shared = one_of_all and not any(made.has_lanes(each.operands[j]) for j in one_for_all)
+        shared = one_of_all and not any(widening.has_lanes(entry.operands[j]) for j in one_for_all)
         changed["stride"] = int(not shared)
         repeats = 1 if params.stride else params.matrices
         one_for_all = one_for_all if shared else ()
     operands = [
-        slot if j in one_for_all else made.stack(slot, repeats if j in row.shared_operands else 1)
-        for j, slot in enumerate(each.operands)
+        slot if j in one_for_all else widening.stack(slot, repeats if j in row.shared_operands else 1)
+        for j, slot in enumerate(entry.operands)
     ]
     if row.of_columns:
-        operands[1] = made.in_shape(operands[1], _columns)
-        made.emit_stack(each, operands, params._replace(**changed), _columns)
+        operands[1] = widening.in_shape(operands[1], _columns)
+        widening.emit_stack(entry, operands, params._replace(**changed), _columns)
     else:
-        made.emit_stack(each, operands, params._replace(**changed))
+        widening.emit_stack(entry, operands, params._replace(**changed))
 
 
 def _columns(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -55,40 +55,40 @@ def _columns(shape: tuple[int, ...]) -> tuple[int, ...]:
     return (*shape, 1) if len(shape) == 2 else shape
 
 
-def slogdet(made: Widening, each: TapeEntry) -> None:
+def slogdet(widening: Widening, entry: TapeEntry) -> None:
     """Widen a slogdet, whose result has all signs before all logarithms."""
-    params = read(SquareParams, each.params)
-    if params.matrices > 1 or not made.is_whole(each.result):
-        made.by_lane(each)
+    params = read(SquareParams, entry.params)
+    if params.matrices > 1 or not widening.is_whole(entry.result):
+        widening.by_lane(entry)
         return
-    operands = [made.stack(slot) for slot in each.operands]
-    result = made.view(each.result, made.result(each.result))
-    made.emit(each, result, operands, params._replace(matrices=made.lanes))
+    operands = [widening.stack(slot) for slot in entry.operands]
+    result = widening.view(entry.result, widening.result(entry.result))
+    widening.emit(entry, result, operands, params._replace(matrices=widening.lanes))
 
 
-def lines(made: Widening, each: TapeEntry) -> None:
+def lines(widening: Widening, entry: TapeEntry) -> None:
     """Widen an op of lines."""
-    record: Any = kernel_table.row(each.op).params
-    params = read(record, each.params)
-    operands = [made.stack(slot) for slot in each.operands]
-    made.emit_stack(each, operands, params._replace(lines=params.lines * made.lanes))
+    record: Any = kernel_table.row(entry.op).params
+    params = read(record, entry.params)
+    operands = [widening.stack(slot) for slot in entry.operands]
+    widening.emit_stack(entry, operands, params._replace(lines=params.lines * widening.lanes))
 
 
-def argsort(made: Widening, each: TapeEntry) -> None:
+def argsort(widening: Widening, entry: TapeEntry) -> None:
     """Widen an argsort of lines. Numbers that count through all lines of an instance restart in each lane."""
-    params = read(ArgsortParams, each.params)
-    in_lines = params._replace(lines=params.lines * made.lanes, numbered_through=0)
-    operands = [made.stack(slot) for slot in each.operands]
+    params = read(ArgsortParams, entry.params)
+    in_lines = params._replace(lines=params.lines * widening.lanes, numbered_through=0)
+    operands = [widening.stack(slot) for slot in entry.operands]
     if not params.numbered_through or params.lines == 1:
-        made.emit_stack(each, operands, in_lines)
+        widening.emit_stack(entry, operands, in_lines)
         return
-    stack, buffer = made.result_stack(each.result)
-    order = made.stack_like(stack)
-    made.emit(each, order, operands, in_lines)
+    stack, buffer = widening.result_stack(entry.result)
+    order = widening.stack_like(stack)
+    widening.emit(entry, order, operands, in_lines)
     first = np.arange(params.lines, dtype=np.int64) * params.length
-    firsts = made.constant(np.tile(np.repeat(first, params.length), made.lanes))
-    made.add(_LOCATE, stack, (firsts, order), LocateParams(params.length, 1, RAISE, 1))
-    made.copy_from_stack(each.result, buffer)
+    firsts = widening.constant(np.tile(np.repeat(first, params.length), widening.lanes))
+    widening.add(_LOCATE, stack, (firsts, order), LocateParams(params.length, 1, RAISE, 1))
+    widening.copy_from_stack(entry.result, buffer)
 
 
 # --- rows by number ------------------------------------------------------------------------------------------------
@@ -96,95 +96,103 @@ def argsort(made: Widening, each: TapeEntry) -> None:
 # all lanes become one array, lane after lane, and the numbers of a lane are shifted to its rows.
 
 
-def gather(made: Widening, each: TapeEntry) -> None:
+def gather(widening: Widening, entry: TapeEntry) -> None:
     """Widen a gather of rows."""
-    source, listed = each.operands
-    params = read(GatherParams, each.params)
+    source, listed = entry.operands
+    params = read(GatherParams, entry.params)
     if params.by_columns:
-        made.by_lane(each)
-    elif made.has_lanes(listed) and not made.has_lanes(source):
-        made.emit_stack(each, (source, made.stack(listed)), params)
+        widening.by_lane(entry)
+    elif widening.has_lanes(listed) and not widening.has_lanes(source):
+        widening.emit_stack(entry, (source, widening.stack(listed)), params)
     else:
-        _widen_rows(made, each, params)
+        _widen_rows(widening, entry, params)
 
 
-def scatter_add(made: Widening, each: TapeEntry) -> None:
+def scatter_add(widening: Widening, entry: TapeEntry) -> None:
     """Widen additions to rows."""
-    params = read(ScatterAddParams, each.params)
+    params = read(ScatterAddParams, entry.params)
     if params.by_columns:
-        made.by_lane(each)
+        widening.by_lane(entry)
     else:
-        _widen_rows(made, each, params)
+        _widen_rows(widening, entry, params)
 
 
-def _widen_rows(made: Widening, each: TapeEntry, params: Any) -> None:
-    source, listed = each.operands
-    if not made.has_lanes(listed):
-        _emit_longer_rows(made, each, (source,), params._replace(length=params.length * made.lanes))
+def _widen_rows(widening: Widening, entry: TapeEntry, params: Any) -> None:
+    source, listed = entry.operands
+    if not widening.has_lanes(listed):
+        _emit_longer_rows(widening, entry, (source,), params._replace(length=params.length * widening.lanes))
     else:
-        operands = made.stack(source), _numbers(made, listed, params.rows)
-        made.emit_stack(each, operands, params._replace(rows=params.rows * made.lanes))
+        operands = widening.stack(source), _numbers(widening, listed, params.rows)
+        widening.emit_stack(entry, operands, params._replace(rows=params.rows * widening.lanes))
 
 
-def scatter_write(made: Widening, each: TapeEntry) -> None:
+def scatter_write(widening: Widening, entry: TapeEntry) -> None:
     """Widen writes to rows."""
-    old, value, listed = each.operands
-    params = read(ScatterWriteParams, each.params)
-    if not made.has_lanes(listed) and params.value_stride and all(map(made.has_lanes, (old, value))):
-        _emit_longer_rows(made, each, (old, value), params._replace(length=params.length * made.lanes))
+    old, value, listed = entry.operands
+    params = read(ScatterWriteParams, entry.params)
+    if not widening.has_lanes(listed) and params.value_stride and all(map(widening.has_lanes, (old, value))):
+        _emit_longer_rows(
+            widening, entry, (old, value), params._replace(length=params.length * widening.lanes)
+        )
         return
-    count = made.tape.slots[listed].view.size * params.length
-    spread = made.stack(value, 1 if params.value_stride else count)
-    operands = made.stack(old), spread, _numbers(made, listed, params.rows)
-    itemsize = made.tape.slots[value].itemsize
-    made.emit_stack(each, operands, params._replace(rows=params.rows * made.lanes, value_stride=itemsize))
+    count = widening.tape.slots[listed].view.size * params.length
+    spread = widening.stack(value, 1 if params.value_stride else count)
+    operands = widening.stack(old), spread, _numbers(widening, listed, params.rows)
+    itemsize = widening.tape.slots[value].itemsize
+    widening.emit_stack(
+        entry, operands, params._replace(rows=params.rows * widening.lanes, value_stride=itemsize)
+    )
 
 
-def sparse(made: Widening, each: TapeEntry) -> None:
+def sparse(widening: Widening, entry: TapeEntry) -> None:
     """Widen a product with a sparse matrix: an unbatched matrix is multiplied by the columns of all lanes."""
-    record: Any = kernel_table.row(each.op).params
-    params = read(record, each.params)
-    factor, *matrix = each.operands
-    if any(map(made.has_lanes, matrix)):
-        made.by_lane(each)
+    record: Any = kernel_table.row(entry.op).params
+    params = read(record, entry.params)
+    factor, *matrix = entry.operands
+    if any(map(widening.has_lanes, matrix)):
+        widening.by_lane(entry)
     else:
-        _emit_longer_rows(made, each, (factor,), params._replace(width=params.width * made.lanes))
+        _emit_longer_rows(widening, entry, (factor,), params._replace(width=params.width * widening.lanes))
 
 
-def searchsorted(made: Widening, each: TapeEntry) -> None:
+def searchsorted(widening: Widening, entry: TapeEntry) -> None:
     """Widen a search in sorted numbers; batched numbers are searched lane by lane."""
-    numbers, values = each.operands
-    if made.has_lanes(numbers):
-        made.by_lane(each)
+    numbers, values = entry.operands
+    if widening.has_lanes(numbers):
+        widening.by_lane(entry)
     else:
-        made.emit_stack(each, (numbers, made.stack(values)), read(SearchParams, each.params))
+        widening.emit_stack(entry, (numbers, widening.stack(values)), read(SearchParams, entry.params))
 
 
-def locate(made: Widening, each: TapeEntry) -> None:
+def locate(widening: Widening, entry: TapeEntry) -> None:
     """Widen the numbers of elements."""
-    numbers, indices = each.operands
-    params = read(LocateParams, each.params)
-    if params.stride == 0 and not made.has_lanes(numbers):
-        made.emit_stack(each, (numbers, made.stack(indices)), params)
+    numbers, indices = entry.operands
+    params = read(LocateParams, entry.params)
+    if params.stride == 0 and not widening.has_lanes(numbers):
+        widening.emit_stack(entry, (numbers, widening.stack(indices)), params)
         return
-    repeats = 1 if params.stride else made.tape.slots[indices].view.size
-    made.emit_stack(each, (made.stack(numbers, repeats), made.stack(indices)), params._replace(stride=1))
+    repeats = 1 if params.stride else widening.tape.slots[indices].view.size
+    widening.emit_stack(
+        entry, (widening.stack(numbers, repeats), widening.stack(indices)), params._replace(stride=1)
+    )
 
 
-def _emit_longer_rows(made: Widening, each: TapeEntry, moved: tuple[int, ...], params: Any) -> None:
+def _emit_longer_rows(widening: Widening, entry: TapeEntry, moved: tuple[int, ...], params: Any) -> None:
     """Emit the op with rows that hold the elements of all lanes."""
-    if any(map(made.are_in_front, (*moved, each.result))):
-        made.by_lane(each)
+    if any(map(widening.are_in_front, (*moved, entry.result))):
+        widening.by_lane(entry)
         return
-    slots = [made.view(slot, made.buffer(slot, LAST)) if slot in moved else slot for slot in each.operands]
-    made.emit(each, made.view(each.result, made.result(each.result)), slots, params)
+    slots = [
+        widening.view(slot, widening.buffer(slot, LAST)) if slot in moved else slot for slot in entry.operands
+    ]
+    widening.emit(entry, widening.view(entry.result, widening.result(entry.result)), slots, params)
 
 
-def _numbers(made: Widening, listed: int, rows: int) -> int:
+def _numbers(widening: Widening, listed: int, rows: int) -> int:
     """Return a slot for row numbers among the rows of all lanes, given numbers among the rows of a lane."""
-    own = made.stack(listed)
-    count = made.tape.slots[listed].view.size
-    starts = made.constant(np.repeat(np.arange(made.lanes, dtype=np.int64) * rows, count))
-    found = made.stack_like(own)
-    made.add(_LOCATE, found, (starts, own), LocateParams(rows, 1, RAISE, 1))
+    own = widening.stack(listed)
+    count = widening.tape.slots[listed].view.size
+    starts = widening.constant(np.repeat(np.arange(widening.lanes, dtype=np.int64) * rows, count))
+    found = widening.stack_like(own)
+    widening.add(_LOCATE, found, (starts, own), LocateParams(rows, 1, RAISE, 1))
     return found

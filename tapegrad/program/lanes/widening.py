@@ -138,8 +138,7 @@ class Widening:
         """Return a mask of the live instructions that are batched: they read or write batched buffers."""
         columns = self.tape.columns
         buffers = np.column_stack([columns.read, columns.written])[columns.live]
-        found: np.ndarray = np.isin(buffers, list(self.with_lanes)).any(axis=1)
-        return found
+        return np.asarray(np.isin(buffers, list(self.with_lanes)).any(axis=1))
 
     def layout(self, buffer: int) -> Layout:
         """Return the layout of a buffer's lanes."""
@@ -241,51 +240,53 @@ class Widening:
 
     # --- instructions ------------------------------------------------------------------------------------------------
 
-    def emit(self, each: TapeEntry, result: int, operands: Sequence[int], params: Any = None) -> int:
+    def emit(self, entry: TapeEntry, result: int, operands: Sequence[int], params: Any = None) -> int:
         """Add an instruction with other slots, and other parameters if given. Return its number."""
-        fields, address = each.params, each.address
+        fields, address = entry.params, entry.address
         if params is not None:
             memory = np.array(fields_of(params), np.int64)
             self._kept.append(memory)
             fields, address = tuple(memory.tolist()), int(memory.ctypes.data)
-        self._instructions.append(TapeEntry(each.op, result, tuple(operands), address, each.mark, fields))
+        self._instructions.append(TapeEntry(entry.op, result, tuple(operands), address, entry.mark, fields))
         return len(self._instructions) - 1
 
     def emit_stack(
         self,
-        each: TapeEntry,
+        entry: TapeEntry,
         operands: Sequence[int],
         params: Any,
         change: ShapeChange = lambda shape: shape,
     ) -> None:
         """Add an instruction whose result is a stack, in the shape that `change` makes of the stack's."""
-        stack, buffer = self.result_stack(each.result)
-        self.emit(each, self.in_shape(stack, change), operands, params)
-        self.copy_from_stack(each.result, buffer)
+        stack, buffer = self.result_stack(entry.result)
+        self.emit(entry, self.in_shape(stack, change), operands, params)
+        self.copy_from_stack(entry.result, buffer)
 
     def add(self, op: int, result: int, operands: Sequence[int], params: Any = None) -> int:
         """Add an instruction that is not in the recording. Return its number."""
         return self.emit(TapeEntry(op, result, ()), result, operands, params)
 
-    def by_lane(self, each: TapeEntry, params: Any = None) -> None:
+    def by_lane(self, entry: TapeEntry, params: Any = None) -> None:
         """Add an instruction that runs lane by lane, given as it is in the recording, or with other parameters.
 
         It is the rule of ops that have no other. Memory written in place has lanes already.
         """
-        in_place = kernel_table.row(each.op).in_place
+        in_place = kernel_table.row(entry.op).in_place
         operands = [
             self.first_lane(slot, self.buffer(slot, FIRST))
             if self.has_lanes(slot) or (in_place and j == 0)
             else slot
-            for j, slot in enumerate(each.operands)
+            for j, slot in enumerate(entry.operands)
         ]
-        target = self.result(each.result, FIRST)
-        self.emit_by_lane(each, self.first_lane(each.result, target), operands, params)
-        self.copy_back(each.result, target)
+        target = self.result(entry.result, FIRST)
+        self.emit_by_lane(entry, self.first_lane(entry.result, target), operands, params)
+        self.copy_back(entry.result, target)
 
-    def emit_by_lane(self, each: TapeEntry, result: int, operands: Sequence[int], params: Any = None) -> None:
+    def emit_by_lane(
+        self, entry: TapeEntry, result: int, operands: Sequence[int], params: Any = None
+    ) -> None:
         """Add an instruction that runs lane by lane, given with the slots of the first lane."""
-        number = self.emit(each, result, operands, params)
+        number = self.emit(entry, result, operands, params)
         steps = [self._step(slot) for slot in (*operands, *(NONE,) * (3 - len(operands)), result)]
         self._by_lane[number] = tuple(steps)
 
@@ -407,28 +408,28 @@ class Widening:
 def _seen_as_complex(tape: TapeView) -> set[int]:
     """Return the buffers with views as complex numbers, and those that are copies of them with something written to."""
     columns = tape.columns
-    found: set[int] = set(columns.slots.buffers_seen_as(C128, C64).tolist())
-    if not found:
-        return found
+    buffers: set[int] = set(columns.slots.buffers_seen_as(C128, C64).tolist())
+    if not buffers:
+        return buffers
     copies = columns.live[np.isin(columns.op[columns.live], _COPYING_OPS)]
     pairs = [{tape.read[i][0], tape.written[i]} for i in copies.tolist()]
     size = -1
-    while len(found) > size:
-        size = len(found)
+    while len(buffers) > size:
+        size = len(buffers)
         for pair in pairs:
-            found |= pair if pair & found else set()
-    return found
+            buffers |= pair if pair & buffers else set()
+    return buffers
 
 
 def depending_on(tape: TapeView, given: Sequence[int]) -> set[int]:
     """Return the given buffers and all that depend on them."""
-    found: set[int] = set()
+    batched: set[int] = set()
     new = set(given)
-    while new - found:
-        found |= new
+    while new - batched:
+        batched |= new
         for i in tape.live:
             written = tape.written[i]
-            if written in found or not found.isdisjoint(tape.read[i]):
-                found.add(written)
-        new = {tape.written[i] for i in tape.live if not found.isdisjoint(tape.read[i])}
-    return found
+            if written in batched or not batched.isdisjoint(tape.read[i]):
+                batched.add(written)
+        new = {tape.written[i] for i in tape.live if not batched.isdisjoint(tape.read[i])}
+    return batched
