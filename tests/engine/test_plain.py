@@ -415,7 +415,6 @@ class _Failing:
         (whole, "text_of"),
         (whole, "part"),
         (objects, "compile_source"),
-        (machine, "load"),
     ],
 )
 def test_where_the_translator_fails_numba_compiles_and_stderr_says_so_once(
