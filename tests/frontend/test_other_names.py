@@ -30,6 +30,8 @@ def test_misspelt_and_unknown_names():
         tg.concatentate  # noqa: B018
     with pytest.raises(AttributeError, match=r"module 'tapegrad' has no attribute 'zzz'$"):
         tg.zzz  # noqa: B018
+    with pytest.raises(AttributeError, match=r"module 'tapegrad' has no attribute '_concatenate'$"):
+        tg._concatenate  # noqa: B018
 
 
 @pytest.mark.parametrize("transform", TRANSFORMS)
