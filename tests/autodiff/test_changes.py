@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
+from helpers.table_loops import grouped
 from tapegrad.engine.inspection import verify
 
 Write = Callable[[Any, np.ndarray], None]
@@ -41,6 +42,7 @@ READERS: dict[str, tuple[Callable[[Any], Any], str]] = {
 }  # fmt: skip
 
 
+@grouped("name")
 @pytest.mark.parametrize("name", READERS)
 @pytest.mark.parametrize("write", [by_operator, through_data, through_source])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

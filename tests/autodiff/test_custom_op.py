@@ -18,6 +18,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import tapegrad as tg
+from helpers.table_loops import grouped
 from tapegrad.autodiff.custom import call as calls
 from tapegrad.frontend.tensor.modes import EAGER
 
@@ -974,6 +975,7 @@ DIFFERENTIATED = {
 }
 
 
+@grouped("way")
 @pytest.mark.parametrize("way", DIFFERENTIATED)
 @pytest.mark.parametrize("read", READS)
 def test_a_function_that_closes_over_what_is_differentiated(read: str, way: str) -> None:

@@ -16,10 +16,12 @@ from helpers.elementwise_rows import is_first_of_arity
 from helpers.mpmath_oracle import DIFFERENTIABLE, in_mp, points
 from helpers.second_partials import differentiated, is_known, second
 from helpers.special_places import FAR, KINKS, Kink
+from helpers.table_loops import grouped
 from tapegrad.frontend.recording.elementwise import FUNCTIONS
 from tapegrad.ops import BY_NAME, Op
 
 every_row = pytest.mark.parametrize("op", DIFFERENTIABLE, ids=lambda op: op.name)
+by_op = grouped("op")
 INF, NAN = np.inf, np.nan
 
 
@@ -153,6 +155,7 @@ def orders_of(op, *numbers):
     return tuple(numbers.count(j) for j in range(op.arity))
 
 
+@by_op
 @every_way
 @every_row
 def test_second_derivatives(op: Op, way) -> None:
@@ -191,6 +194,7 @@ def test_derivatives_that_are_not_known_are_refused(op: Op) -> None:
 # --- kinks and special values ------------------------------------------------------------------------------------
 
 
+@grouped(lambda kink: kink.name)
 @every_way
 @pytest.mark.parametrize("kink", [kink for kink in KINKS if kink.hessian], ids=str)
 def test_kinks(kink: Kink, way) -> None:
@@ -200,6 +204,7 @@ def test_kinks(kink: Kink, way) -> None:
             np.testing.assert_allclose(value, kink.hessian[j][k], rtol=1e-14)
 
 
+@grouped("name")
 @every_way
 @pytest.mark.parametrize(("name", "rows"), FAR, ids=[name for name, _ in FAR])
 def test_special_places(name, rows, way) -> None:
@@ -219,6 +224,7 @@ def awkward(op):
     return [x > 0 if j in op.boolean_operands else x for j, x in enumerate(columns)]
 
 
+@by_op
 @daily("way", always=is_first_of_arity)
 @every_way
 @every_row
@@ -287,6 +293,7 @@ LAYOUTS = {
 }
 
 
+@by_op
 @daily("first", always=is_first_of_arity)
 @every_row
 @pytest.mark.parametrize("first", range(len(LAYOUTS)))
@@ -338,6 +345,7 @@ def pulled_twice(function, leaves, direction, numbers):
     return tg.grad(slope, tuple(numbers))(*leaves)
 
 
+@by_op
 @daily("way", always=is_first_of_arity)
 @every_way
 @every_row

@@ -11,6 +11,7 @@ import scipy.sparse
 
 import tapegrad as tg
 from helpers.daily import daily
+from helpers.table_loops import grouped
 from tapegrad.frontend.functions.products.sparse import csr_outer
 from tapegrad.frontend.functions.reductions.scans import linear_recurrence
 from tapegrad.frontend.functions.sparse_systems import instructions
@@ -418,6 +419,7 @@ def parameters(cases):
     ]
 
 
+by_op = grouped("name")
 FIRST = {cases[0][0] for cases in (*CASES.values(), *OTHERS.values())}
 every_case = pytest.mark.parametrize(("name", "function", "shapes"), parameters({**CASES, **OTHERS}))
 third = daily(every=3, always=lambda function: function in FIRST)  # and the first case of each op
@@ -445,6 +447,7 @@ def test_every_structural_op_has_cases():
     )
 
 
+@by_op
 @pytest.mark.parametrize(("name", "function", "shapes"), parameters(CASES))
 def test_the_case_records_the_op(name, function, shapes):
     leaves = [tg.tensor(x) for x in operands(shapes)[0]]
@@ -457,6 +460,7 @@ def test_the_case_records_the_op(name, function, shapes):
 # --- against the kernels -----------------------------------------------------------------------------------------
 
 
+@by_op
 @third
 @every_case
 def test_reverse_rule_is_the_kernel(name, function, shapes):
@@ -475,6 +479,7 @@ def test_reverse_rule_is_the_kernel(name, function, shapes):
     y.null_grad()
 
 
+@by_op
 @third
 @every_case
 def test_reverse_rule_of_a_number(name, function, shapes):
@@ -499,6 +504,7 @@ EXACT = frozenset(
 )  # fmt: skip
 
 
+@by_op
 @third
 @pytest.mark.parametrize(
     ("name", "function", "shapes"),
@@ -528,6 +534,7 @@ def mirrored(array):
     return tg.tensor(np.repeat(array[flipped], 2, axis=-1))[flipped][..., ::2]
 
 
+@by_op
 @third
 @every_case
 def test_rules_of_values_in_another_order(name, function, shapes):
@@ -546,6 +553,7 @@ def test_rules_of_values_in_another_order(name, function, shapes):
     close([tg.jvp(function, xs, along)[1].data], [tg.jvp(function, xs, dots)[1]], name)
 
 
+@by_op
 @third
 @every_case
 def test_reverse_rule_asked_for_one_operand(name, function, shapes):
@@ -564,6 +572,7 @@ def test_reverse_rule_asked_for_one_operand(name, function, shapes):
         leaves[k].null_grad()
 
 
+@by_op
 @third
 @every_case
 def test_forward_rule_is_the_kernel(name, function, shapes):
@@ -608,6 +617,7 @@ def differences(gradient, xs, dots):
     return [(4 * a - b) / 3 for a, b in zip(difference(5e-4), difference(1e-3), strict=True)]
 
 
+@by_op
 @third
 @every_case
 def test_second_order(name, function, shapes):

@@ -5,6 +5,7 @@ import pytest
 
 import tapegrad as tg
 from helpers.daily import daily
+from helpers.table_loops import grouped
 
 same = tg.custom_op("same", lambda x: x.copy(), vjp=lambda y_bar, y, x: y_bar)
 nothing = tg.custom_op("nothing", lambda x: x.copy(), vjp=lambda y_bar, y, x: None)
@@ -46,6 +47,7 @@ def plain(gradient):
     return None if gradient is None else np.asarray(getattr(gradient, "data", gradient)).tolist()
 
 
+@grouped("way")
 @daily("accumulate", "by_name")
 @pytest.mark.parametrize("zero", ZEROS)
 @pytest.mark.parametrize("way", WAYS)

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import tapegrad as tg
 from helpers.daily import examples
+from helpers.table_loops import grouped
 
 SPECIAL = [0.0, -0.0, 1.0, -2.0, 0.5, np.inf, -np.inf, 1e300, 5e-324]
 
@@ -67,6 +68,7 @@ STOPPED = {
 }
 
 
+@grouped("name")
 @pytest.mark.parametrize("sweep", EVERY)
 @pytest.mark.parametrize("name", STOPPED)
 def test_zero_partial_stops_infinite_cotangent(name, sweep):

@@ -17,6 +17,7 @@ from helpers.complex_kernels import (
     forward,
     partials,
 )
+from helpers.table_loops import grouped
 from tapegrad.engine.tape.fields.layout import E_DTYPES
 from tapegrad.frontend.recording.record import run
 from tapegrad.frontend.tensor.modes import thread
@@ -37,6 +38,7 @@ def leaves(op: Op, dtype: str, count: int) -> list[Any]:
     return [tg.tensor(x) for x in draw_all(op, dtype, count)]
 
 
+@grouped("op")
 @every_row
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_eager_instruction_is_its_kernel(op: Op, dtype: str) -> None:

@@ -27,6 +27,7 @@ from helpers.complex_kernels import (
 from helpers.daily import daily
 from helpers.elementwise_kernels import kernel, run
 from helpers.mpmath_oracle import MP, calls_scipy, in_mp
+from helpers.table_loops import grouped
 from tapegrad.engine.codegen.ir.target import x86_64_v3
 from tapegrad.engine.guard_pages import PAGE, fenced_pages
 from tapegrad.engine.kernels.language.frame import COUNT, STRIDE, Y_STRIDE, X, Y
@@ -55,6 +56,7 @@ def layouts_of(op: Op) -> list[list[str]]:
     return same + turned
 
 
+@grouped("op")
 @rows
 @precisions
 @daily_rows
@@ -85,6 +87,7 @@ def test_forward_kernel_at_thirty_digits(op: Op) -> None:
             assert abs(mp.mpmathify(value.item()) - exact) <= tolerance * abs(exact), (row, value, exact)
 
 
+@grouped("op")
 @differentiable
 @precisions
 @daily_rows
@@ -106,6 +109,7 @@ def test_reverse_kernel_is_the_partials(op: Op, dtype: str) -> None:
                 assert is_near(found[j], expected, 64 * EPS[dtype], sizes + 3.0), (count, layouts, wanted, j)
 
 
+@grouped("op")
 @differentiable
 @precisions
 @daily_rows
@@ -160,6 +164,7 @@ def special_operands(op: Op, dtype: str) -> list[np.ndarray]:
     return [np.arange(len(re)) % 2 == 0 if j in op.boolean_operands else x for j, x in enumerate(turned)]
 
 
+@grouped("op")
 @differentiable
 @precisions
 @daily_rows

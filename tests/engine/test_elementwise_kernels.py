@@ -22,6 +22,7 @@ from helpers.elementwise_kernels import (
 )
 from helpers.elementwise_rows import in_double, is_first_of_arity
 from helpers.magnitudes import is_noise_at_special_values, size_of_terms
+from helpers.table_loops import grouped
 from tapegrad.engine.kernels.language.frame import COUNT, STORE, STRIDE, X_BAR, Y_BAR, Y_STRIDE, X, Y
 from tapegrad.engine.runtime import library_loops
 from tapegrad.ops import BY_NAME, Op
@@ -56,6 +57,7 @@ def _larger_operand(op: Op, operands: list[np.ndarray]) -> np.ndarray:
     return np.max(np.abs(operands), axis=0) if op.name.startswith("logaddexp") else np.zeros(len(operands[0]))
 
 
+@grouped("op")
 @daily_rows
 @pytest.mark.parametrize(("op", "dtype"), ROWS)
 def test_forward_kernel_is_the_primal(op: Op, dtype: str) -> None:
@@ -69,6 +71,7 @@ def test_forward_kernel_is_the_primal(op: Op, dtype: str) -> None:
             within(result, expected, 4 if op.ufunc else 16, _larger_operand(op, seen))  # SciPy's erfc: 12 off
 
 
+@grouped("op")
 @daily_rows
 @pytest.mark.parametrize(("op", "dtype"), DIFFERENTIABLE)
 @pytest.mark.parametrize("store", [False, True], ids=["add", "store"])
@@ -90,6 +93,7 @@ def test_reverse_kernel_is_the_partials(op: Op, dtype: str, store: bool) -> None
                 assert (np.isnan(results[j]) if store else results[j] == 3.0).all()
 
 
+@grouped("op")
 @daily_rows
 @pytest.mark.parametrize(("op", "dtype"), ROWS)
 def test_special_values_forward(op: Op, dtype: str) -> None:
@@ -100,6 +104,7 @@ def test_special_values_forward(op: Op, dtype: str) -> None:
     np.testing.assert_allclose(result, expected, rtol=8 * float(np.finfo(DTYPES[dtype]).eps))
 
 
+@grouped("op")
 @daily_rows
 @pytest.mark.parametrize(("op", "dtype"), DIFFERENTIABLE)
 def test_special_values_reverse(op: Op, dtype: str) -> None:
@@ -114,6 +119,7 @@ def test_special_values_reverse(op: Op, dtype: str) -> None:
             np.testing.assert_allclose(results[j], partials[j], rtol=40 * float(np.finfo(DTYPES[dtype]).eps))
 
 
+@grouped("op")
 @daily_rows
 @pytest.mark.parametrize(("op", "dtype"), DIFFERENTIABLE)
 def test_zero_cotangent_contributes_zero(op: Op, dtype: str) -> None:

@@ -8,6 +8,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from helpers.daily import daily
 from helpers.kernel_frames import DTYPES, add_or_store, at, both_dtypes, rng, run
+from helpers.table_loops import grouped
 from tapegrad.engine.kernels.indexing import embed
 from tapegrad.ops import params
 from tapegrad.ops.structural.indexing import EmbedParams
@@ -71,6 +72,7 @@ def params_of(regions, item):
     return EmbedParams(SIZE, tuple(region.in_bytes(item) for region in regions))
 
 
+@grouped("regions")
 @cases
 @both_dtypes
 @pytest.mark.parametrize("absent", [None, 0, 1])
@@ -92,6 +94,7 @@ def test_operand_at_the_result_is_absent(dtype):
     assert (y == 0).all()
 
 
+@grouped("regions")
 @daily("store")
 @cases
 @both_dtypes

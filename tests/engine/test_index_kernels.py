@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from helpers.kernel_frames import DTYPES, SOURCES, both_dtypes, rng, run
+from helpers.table_loops import grouped
 from tapegrad.engine.kernels.indexing import index, locate, region
 from tapegrad.engine.kernels.language.status import OUT_OF_RANGE
 from tapegrad.engine.kernels.lines import integers, search
@@ -140,6 +141,7 @@ def summed_to(array, shape):
     return array.sum(axis=broadcast, keepdims=True)
 
 
+@grouped("key")
 @pytest.mark.parametrize("dtype", SOURCES)
 @pytest.mark.parametrize("key", REGIONS, ids=str)
 @pytest.mark.parametrize("in_place", [False, True])
@@ -165,6 +167,7 @@ def test_write_of_a_part_of_the_buffer_itself(in_place):
     np.testing.assert_array_equal(y, [0, 0, 1, 2, 3, 4, 5, 6, 7, 8])
 
 
+@grouped("key")
 @both_dtypes
 @pytest.mark.parametrize("store", [0, 1, 2, 3])
 @pytest.mark.parametrize("key", REGIONS, ids=str)

@@ -6,6 +6,7 @@ import pytest
 
 from helpers.kernel_frames import DTYPES, accumulate, add_or_store, both_dtypes, lines, one_stride, rng, run
 from helpers.structural_kernels import MODULES, SPECIAL_LINES, forward, reverse
+from helpers.table_loops import grouped
 
 # accumulate
 
@@ -87,6 +88,7 @@ def test_sums_pass_inf_and_nan_on(count, first, last, want):
 # prod, max and min of a line
 
 
+@grouped("values")
 @both_dtypes
 @pytest.mark.parametrize("op", ["max", "min", "prod"])
 @pytest.mark.parametrize("values", SPECIAL_LINES, ids=str)

@@ -9,6 +9,7 @@ import pytest
 
 from helpers.kernel_frames import DTYPES, SOURCES, add_or_store, both_dtypes, lines, one_stride, rng, run
 from helpers.structural_kernels import SIZES, matmul_params, matrices
+from helpers.table_loops import grouped
 from tapegrad.engine.kernels.control import guard
 from tapegrad.engine.kernels.language import matmul
 from tapegrad.engine.kernels.lines import cast, scan
@@ -70,6 +71,7 @@ def test_matmul(dtype, size):
                 np.testing.assert_allclose(y, a @ b, rtol=1e-4, atol=1e-5 if dtype == "f32" else 1e-13)
 
 
+@grouped("size")
 @both_dtypes
 @pytest.mark.parametrize("store", [0, 1, 2, 3])
 @pytest.mark.parametrize("size", SIZES, ids=str)

@@ -14,6 +14,7 @@ from helpers.structural_kernels import (
     reverse,
     suffix,
 )
+from helpers.table_loops import grouped
 from tapegrad import ops
 from tapegrad.engine import kernel_table
 from tapegrad.engine.kernels.language import matmul
@@ -29,6 +30,7 @@ def tangent(op, x, x_dot):
     return y_dot[0]
 
 
+@grouped("values")
 @both_dtypes
 @pytest.mark.parametrize("op", MODULES)
 @pytest.mark.parametrize("values", LINES, ids=str)
@@ -66,6 +68,7 @@ def test_tangent_of_a_broadcast_operand(op, want):
     assert tangent(op, x, np.array([5.0])) == want
 
 
+@grouped("size")
 @both_dtypes
 @pytest.mark.parametrize("present", [0, 1, 2, 3])
 @pytest.mark.parametrize("size", SIZES, ids=str)

@@ -23,6 +23,7 @@ from helpers.elementwise_kernels import (
 )
 from helpers.elementwise_rows import in_double, is_first_of_arity
 from helpers.magnitudes import is_noise_at_special_values, size_of_terms
+from helpers.table_loops import grouped
 from helpers.texts_by_numpy import evaluate_numpy
 from tapegrad.engine.kernels.language.frame import COUNT, PARAMS, STRIDE, X_BAR, Y_BAR, Y_STRIDE, X, Y
 from tapegrad.ops import Op
@@ -138,6 +139,7 @@ def check(op: Op, dtype: str, count: int, tangents: int, layouts: list[str], wan
     assert (np.abs(outcome.y_dot - terms.sum(0)) <= bound).all(), (count, tangents, layouts, wanted)
 
 
+@grouped("op")
 @daily_rows
 @every_row
 def test_tangent_kernel_is_the_partials(op: Op, dtype: str) -> None:
@@ -150,6 +152,7 @@ def test_tangent_kernel_is_the_partials(op: Op, dtype: str) -> None:
             check(op, dtype, count, 3, [layout] * op.arity + ["adjacent"], wanted, one=False)
 
 
+@grouped("op")
 @daily("dot", among=in_double, always=is_first_of_arity)
 @every_row
 @pytest.mark.parametrize("dot", [0.0, 1.0, np.inf])
@@ -170,6 +173,7 @@ def test_zero_rules_of_tangents(op: Op, dtype: str, dot: float) -> None:
         np.testing.assert_array_equal(outcome.y_dot[~finite], expected[~finite])
 
 
+@grouped("op")
 @daily("tangents", among=in_double, always=is_first_of_arity)
 @every_row
 @pytest.mark.parametrize("tangents", [1, 2])
@@ -181,6 +185,7 @@ def test_without_any_tangent_zeros_are_written(op: Op, dtype: str, tangents: int
     assert (y_dot == 0).all()
 
 
+@grouped("op")
 @daily_rows
 @every_row
 def test_tangents_and_cotangents_pair_to_one_number(op: Op, dtype: str) -> None:

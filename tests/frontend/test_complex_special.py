@@ -10,6 +10,7 @@ import scipy.special
 
 import tapegrad as tg
 from helpers.special_oracle import SPECIAL
+from helpers.table_loops import grouped
 from tapegrad.errors import UnsupportedError
 
 OF_ONE = ("wofz", "loggamma", "erfi")
@@ -64,6 +65,7 @@ def along(name: str, k: int, way: complex) -> Callable[[Any], Any]:
 # --- values ------------------------------------------------------------------------------------------------------
 
 
+@grouped("name")
 @every
 @pytest.mark.parametrize("dtype", ["c16", "c8", "f8", "f4", "i8"])
 def test_values_are_scipys(name: str, dtype: str) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 import tapegrad as tg
 from helpers.daily import daily
+from helpers.table_loops import grouped
 
 PLAIN = {
     "float": float,
@@ -104,6 +105,7 @@ def right():
     return tg.grad(through(str))(X).tolist() == [3 * X[0] ** 2 + X[1] ** 2, 2 * X[0] * X[1]]
 
 
+@grouped("use")
 @daily("transform", always=lambda use: use == "float")
 @pytest.mark.parametrize("transform", [*EAGERLY, *RECORDING])
 @pytest.mark.parametrize("use", PLAIN)
@@ -128,6 +130,7 @@ def test_what_no_tensor_does(use, transform):
         {**EAGERLY, **RECORDING}[transform](through(OTHER_ERRORS[use]))
 
 
+@grouped("use")
 @daily("transform", always=lambda use: use == "bool")
 @pytest.mark.parametrize("transform", [*EAGERLY, "jit", "jacobian", "hessian"])
 @pytest.mark.parametrize("use", STAY)
@@ -141,6 +144,7 @@ def test_formatted_printing_shows_the_number():
     assert seen == ["2.50"]
 
 
+@grouped("use")
 @daily("transform", always=lambda use: use == "float")
 @pytest.mark.parametrize("transform", EAGERLY)
 @pytest.mark.parametrize("use", [name for name in PLAIN if name != "backward"])

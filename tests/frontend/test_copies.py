@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
+from helpers.table_loops import grouped
 from tapegrad.engine.tape.tape import Tape
 from tapegrad.frontend.tensor import arrays
 from tapegrad.program.programs.program import Program
@@ -80,6 +81,7 @@ def written(tensor):
     return tensor
 
 
+@grouped("make")
 @all_ways
 @pytest.mark.parametrize("make", LEAVES.values(), ids=LEAVES)
 def test_leaves_and_constants(make, duplicate):
@@ -223,6 +225,7 @@ def numbers(value):
     ]
 
 
+@grouped("name")
 @all_ways
 @pytest.mark.parametrize("name", [name for name in MADE if name != "no_grad"])
 def test_functions(name, duplicate):

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
+from helpers.table_loops import grouped
 
 NAN, INF = np.nan, np.inf
 
@@ -62,6 +63,7 @@ def outcome(function: Callable[..., Any], x: np.ndarray) -> Any:
             return type(error)
 
 
+@grouped("function")
 @pytest.mark.parametrize("contents", CONTENTS.values(), ids=CONTENTS)
 @pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS)
 def test_eager_results_are_those_of_a_replay(function: Callable[[Any], Any], contents: Any) -> None:

@@ -13,6 +13,7 @@ import tapegrad as tg
 from helpers.daily import daily
 from helpers.elementwise_rows import in_double, is_first_of_arity
 from helpers.magnitudes import size_of_terms
+from helpers.table_loops import grouped
 from tapegrad.engine import kernel_table
 from tapegrad.engine.reference import evaluate_numpy
 from tapegrad.engine.sweep.binding.control_fields import THREADS
@@ -37,6 +38,7 @@ def rows(ops: Sequence[Op]) -> Any:
     return pytest.mark.parametrize("op", ops, ids=lambda op: op.name)
 
 
+by_op = grouped("op")
 both_dtypes = pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["f64", "f32"])
 
 
@@ -126,6 +128,7 @@ def test_public_rows_have_a_name() -> None:
 # --- shapes --------------------------------------------------------------------------------------------
 
 
+@by_op
 @daily("shape", among=in_double, always=is_first_of_arity)
 @rows(DIFFERENTIABLE)
 @both_dtypes
@@ -135,6 +138,7 @@ def test_value_and_gradient(op: Op, dtype: Any, shape: tuple[int, ...]) -> None:
     check(op, arrays, leaves(arrays))
 
 
+@by_op
 @daily("own", always=is_first_of_arity)
 @rows(SEVERAL)
 @pytest.mark.parametrize("own", SHAPES, ids=str)
@@ -163,6 +167,7 @@ LAYOUTS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@by_op
 @daily("layout", always=is_first_of_arity)
 @rows(DIFFERENTIABLE)
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -184,6 +189,7 @@ def test_views_of_any_layout(op: Op, layout: str) -> None:
             np.testing.assert_allclose(bases[j].grad, whole, rtol=1e-12, atol=1e-14)
 
 
+@by_op
 @daily("first", always=is_first_of_arity)
 @rows(SEVERAL)
 @pytest.mark.parametrize("first", LAYOUTS)
@@ -239,6 +245,7 @@ OTHERS: dict[str, Callable[[np.ndarray], Any]] = {
 }
 
 
+@by_op
 @daily("kind", always=is_first_of_arity)
 @rows(SEVERAL)
 @pytest.mark.parametrize("kind", OTHERS)
@@ -320,6 +327,7 @@ def test_integers_are_constants(op: Op) -> None:
     assert np.asarray(y).dtype == expected.dtype
 
 
+@by_op
 @daily("dtype", always=is_first_of_arity)
 @rows(UNARY)
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint32])
@@ -333,6 +341,7 @@ def test_small_integers_give_what_wide_ones_give(op: Op, dtype: Any) -> None:
         assert y.dtype == dtype
 
 
+@by_op
 @daily("bad", always=is_first_of_arity)
 @rows(UNARY)
 @pytest.mark.parametrize(
@@ -392,6 +401,7 @@ def test_operator_is_the_function(op: Op) -> None:
         check(op, arrays, leaves(arrays), OPERATORS[op.name])
 
 
+@by_op
 @rows([op for op in BINARY if op.name in OPERATORS])
 @pytest.mark.parametrize("kind", OTHERS)
 def test_reflected_operators(op: Op, kind: str) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 import tapegrad as tg
 from helpers.daily import daily
+from helpers.table_loops import grouped
 
 NAMES = [
     name for name in dir(np) if isinstance(getattr(np, name), np.ufunc) and not getattr(np, name).signature
@@ -58,6 +59,7 @@ def numpys(name, arrays):
             return None
 
 
+@grouped("name")
 @daily(among=lambda dtype: dtype != "f4")
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i8"])
 @pytest.mark.parametrize("name", NAMES)

@@ -15,6 +15,7 @@ from functions import CASES
 import tapegrad as tg
 from helpers.daily import daily
 from helpers.functions import Case, operands, results
+from helpers.table_loops import grouped
 
 every_case = pytest.mark.parametrize(
     "case",
@@ -23,6 +24,7 @@ every_case = pytest.mark.parametrize(
         for k, case in enumerate(CASES)
     ],
 )
+by_function = grouped(lambda case: case.name)
 
 
 FIRST = {name: case for case in reversed(CASES) if (name := case.name)}.values()  # a case of each function
@@ -48,6 +50,7 @@ def check_same(found: Any, expected: Any, tolerance: float) -> None:
 # --- values ----------------------------------------------------------------------------------------------------
 
 
+@by_function
 @every_case
 def test_values_are_those_of_numpy(case: Case) -> None:
     for dtype in case.dtypes:
@@ -82,6 +85,7 @@ def shown_again(x: np.ndarray) -> tg.Tensor:
     return tg.broadcast_to(tg.tensor(x[:1] if x.ndim else x), x.shape)
 
 
+@by_function
 @daily("lay")
 @every_case
 @pytest.mark.parametrize("lay", [columns_first, backwards_with_gaps, shown_again])
@@ -148,6 +152,7 @@ differentiable = pytest.mark.parametrize(
 )
 
 
+@by_function
 @differentiable
 def test_gradient(case: Case) -> None:
     xs, (dots, others) = operands(case), directions(case, 2)
@@ -164,6 +169,7 @@ def test_gradient(case: Case) -> None:
     assert value == pytest.approx(weighted(case, np, *xs), rel=1e-11, abs=1e-11)
 
 
+@by_function
 @daily(every=8)
 @differentiable
 def test_gradient_in_single_precision(case: Case) -> None:
@@ -178,6 +184,7 @@ def test_gradient_in_single_precision(case: Case) -> None:
         np.testing.assert_allclose(g, e, rtol=2e-4, atol=2e-4 * max(1.0, float(np.abs(e).max(initial=0.0))))
 
 
+@by_function
 @daily(every=3)
 @differentiable
 def test_second_derivatives(case: Case) -> None:
@@ -205,6 +212,7 @@ def test_second_derivatives(case: Case) -> None:
 # --- replays ---------------------------------------------------------------------------------------------------
 
 
+@by_function
 @daily(every=3)
 @every_case
 def test_a_replay_is_the_eager_call(case: Case) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 import tapegrad as tg
 from helpers.memory import leaving_nothing
+from helpers.table_loops import grouped
 from tapegrad.engine.codegen.python_calls import handle_slots, type_slots
 from tapegrad.engine.tape.fields.layout import SLOTS
 from tapegrad.frontend.tensor import native_slots, tensor
@@ -61,6 +62,7 @@ def gradients(result, *leaves):
     return [result.dtype, *(None if each is None else each.tobytes() for each in (result.data, *found))]
 
 
+@grouped("name")
 @pytest.mark.parametrize("other", OTHERS.values(), ids=OTHERS)
 @pytest.mark.parametrize("name", BINARY)
 def test_binary_operators_agree_with_the_methods(name, other):
@@ -121,6 +123,7 @@ def test_keys_of_several_parts_agree_with_the_method(key, shape):
     assert recorded(cuts[0], values) == recorded(cuts[1], values)
 
 
+@grouped("key")
 @pytest.mark.parametrize(
     "key",
     [0, -1, 5, True, np.int64(2), slice(None), slice(1, None), slice(None, -1), slice(-3, 2), slice(2, 100),
@@ -197,6 +200,7 @@ def test_modes():
     other.join()
 
 
+@grouped("name")
 @pytest.mark.parametrize("other", OTHERS.values(), ids=OTHERS)
 @pytest.mark.parametrize("name", BINARY)
 def test_recordings_of_binary_operators_agree_with_the_methods(name, other):

@@ -5,6 +5,7 @@ import pytest
 
 import tapegrad as tg
 from helpers.daily import daily
+from helpers.table_loops import grouped
 from tapegrad.errors import UnsupportedError
 from tapegrad.frontend.recording.outputs import deliver
 
@@ -107,6 +108,7 @@ def test_gradients_follow_what_is_written(name):
 DTYPES = (np.float64, np.float32, np.int64, np.int8, np.bool_)
 
 
+@grouped("given")
 @daily("mask")
 @pytest.mark.parametrize("casting", ["same_kind", "safe", "unsafe", "no"])
 @pytest.mark.parametrize("mask", [True, [True, True, False]], ids=["whole", "masked"])

@@ -9,6 +9,7 @@ import pytest
 import tapegrad as tg
 from helpers.daily import daily
 from helpers.elementwise_rows import in_double
+from helpers.table_loops import grouped
 
 # Inputs whose outcomes differ in one or another of the functions below, and two that agree in most.
 VECTORS = [
@@ -150,6 +151,7 @@ def assert_same(found: Any, expected: Any) -> None:
             assert a == b
 
 
+@grouped("name")
 @daily(among=in_double)
 @pytest.mark.filterwarnings("ignore:invalid value")
 @pytest.mark.parametrize("name", LOOKS)
@@ -161,6 +163,7 @@ def test_eagerly_it_is_what_numpy_says(name: str, dtype: Any) -> None:
         assert_same(LOOKS[name](tg.tensor(x) * 1), LOOKS[name](x))
 
 
+@grouped("name")
 @daily(among=in_double)
 @pytest.mark.filterwarnings("ignore:invalid value")
 @pytest.mark.parametrize("name", LOOKS)

@@ -6,6 +6,7 @@ from numpy.lib import stride_tricks
 
 import tapegrad as tg
 from helpers.daily import daily
+from helpers.table_loops import grouped
 
 _SHAPE = (3, 3, 2)
 
@@ -108,6 +109,7 @@ def _data(view):
     return view.data if isinstance(view, tg.Tensor) else view
 
 
+@grouped("maker")
 @daily("sort")
 @pytest.mark.parametrize("sort", SORTS)
 @pytest.mark.parametrize("maker", MAKERS)

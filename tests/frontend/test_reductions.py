@@ -9,6 +9,7 @@ import pytest
 
 import tapegrad as tg
 from helpers.daily import daily
+from helpers.table_loops import grouped
 
 MODES = {"eager": lambda f: f, "replayed": tg.jit}
 in_both_modes = pytest.mark.parametrize("mode", MODES)
@@ -378,6 +379,7 @@ def test_a_result_with_digits_has_no_dtype_of_integers(name: str) -> None:
         getattr(tg, name)(tg.tensor(VECTOR), dtype=int)
 
 
+@grouped("name")
 @pytest.mark.parametrize("name", CONSTANT)
 @pytest.mark.parametrize("x", [[3, 1, 2, 1], [True, False, True, True]], ids=["int", "bool"])
 def test_integers_and_booleans_give_constants(name: str, x: list[Any]) -> None:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
+from helpers.table_loops import grouped
 
 MATRIX = np.arange(1.0, 7.0).reshape(2, 3)
 
@@ -168,6 +169,7 @@ OF_INTEGERS = {
 }
 
 
+@grouped("name")
 @pytest.mark.parametrize("dtype", ["int64", "bool", "int16"])
 @pytest.mark.parametrize("name", OF_INTEGERS)
 def test_integers_and_booleans_are_constants_of_numpys_dtype(name, dtype):

@@ -9,6 +9,7 @@ import scipy.special
 
 import tapegrad as tg
 from helpers.special_oracle import SPECIAL
+from helpers.table_loops import grouped
 from tapegrad.errors import UnsupportedError
 from tapegrad.ops import BY_NAME, ELEMENTWISE
 
@@ -50,6 +51,7 @@ def test_all_names_are_there():
     assert all(name in vars(scipy.special) for name in tg.special.__all__)
 
 
+@grouped("op")
 @every
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_values_are_scipys(op, dtype):

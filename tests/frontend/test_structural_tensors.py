@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
+from helpers.table_loops import grouped
 from tapegrad.frontend.tensor.modes import EAGER
 
 SHAPES = [(), (1,), (5,), (3, 4), (2, 1, 3), (2, 3, 4), (0,), (2, 0), (0, 3)]
@@ -78,6 +79,7 @@ def over(shape: tuple[int, ...], axis: Any) -> int:
     return math.prod(shape[k] for k in axes)
 
 
+@grouped("name")
 @pytest.mark.parametrize("name", ["sum", "mean", "prod", "max", "min"])
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_reduction(name: str, shape: tuple[int, ...]) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
+from helpers.table_loops import grouped
 from tapegrad.ops import ELEMENTWISE
 
 X = np.array([[1.5, 0.25, 3.0], [0.5, 2.0, 0.75]])
@@ -47,6 +48,7 @@ WAYS = {
 }
 
 
+@grouped("name")
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", UFUNCS)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -98,6 +100,7 @@ def test_an_operand_may_be_the_output():
 DTYPES = ["f8", "f4", "i8", "i1", "?"]
 
 
+@grouped("name")
 @pytest.mark.parametrize("casting", ["same_kind", "safe", "unsafe", "no", "equiv"])
 @pytest.mark.parametrize("name", ["add", "divide", "sqrt", "less", "power"])
 @pytest.mark.parametrize("asked", [None, *DTYPES, "f2"])

@@ -8,6 +8,7 @@ from numpy.lib.stride_tricks import as_strided
 
 import tapegrad as tg
 from helpers.daily import examples
+from helpers.table_loops import grouped
 from tapegrad.engine.status import raise_for
 from tapegrad.engine.tape import slots
 from tapegrad.engine.tape.fields.layout import E_OUTSIDE, F64
@@ -69,6 +70,7 @@ TRICKS = {
 }
 
 
+@grouped("name")
 @pytest.mark.parametrize("make", BASES)
 @pytest.mark.parametrize("name", TRICKS)
 def test_tricks(name, make):

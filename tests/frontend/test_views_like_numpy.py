@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
+from helpers.table_loops import grouped
 from tapegrad.engine.tape import views
 from tapegrad.frontend.recording.shape import _by_engine
 from tapegrad.frontend.tensor.tensor import view_of
@@ -126,6 +127,7 @@ _FUNCTIONS = {
 }
 
 
+@grouped("name")
 @pytest.mark.parametrize("name", _FUNCTIONS)
 @pytest.mark.parametrize("layout", [name for name in _LAYOUTS if name != "repeated"])
 def test_functions(name, layout):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
+from helpers.table_loops import grouped
 from tapegrad.errors import TracedValueError, UnsupportedError
 
 STEP = 1e-30
@@ -317,6 +318,7 @@ VALUES = [3, -1, 300, 2**70, True, 1.5, np.float64(-2.5), np.array([1.0, 2.0, 3.
 WRONG = [np.array([1, 2]), [[1, 2, 3], [4, 5, 6]], float("nan"), "a", None, 1j, np.arange(4)]
 
 
+@grouped("value")
 @pytest.mark.parametrize("dtype", ["i8", "i4", "u1", "?"])
 @pytest.mark.parametrize("value", VALUES + WRONG, ids=repr)
 def test_conversions_are_numpys(value, dtype):

@@ -47,19 +47,22 @@ def daily(
 def left_out(items: list[pytest.Item]) -> list[pytest.Item]:
     """Return the tests that are not in the selection."""
     rest = _rest(items)
-    if IS_DAILY:
-        return [item for item in items if item in rest]
-    if SELECTION == "all":
-        return []
-    others = [item for item in items if item not in rest and not _is_drawn(item)]
+    if not IS_DAILY:
+        rest.update(filter(_is_drawn, items))
+    unchosen = [item for item in items if item.get_closest_marker("chosen_rows") is None]
+    return [item for item in unchosen if not selects(item.nodeid, item not in rest)]
+
+
+def selects(name: str, is_daily: bool) -> bool:
+    """Return whether the selection has the case of this name, which the daily selection has or not."""
     if SELECTION == "half":
-        others += filter(_is_in_other_half, set(items).difference(others))
-    return others
+        return not is_daily and not _is_in_other_half(name)
+    return {"daily": is_daily, "rest": not is_daily, "all": True}[SELECTION]
 
 
-def _is_in_other_half(item: pytest.Item) -> bool:
+def _is_in_other_half(name: str) -> bool:
     """Return whether runs with the next seed have this case, and not those with the present one."""
-    return (zlib.crc32(item.nodeid.encode()) + int(os.environ[SEED])) % 2 == 1
+    return (zlib.crc32(name.encode()) + int(os.environ[SEED])) % 2 == 1
 
 
 def _is_drawn(item: pytest.Item) -> bool:
@@ -80,32 +83,41 @@ def _not_daily(cases: list[pytest.Function]) -> Iterator[pytest.Function]:
     """Yield the cases of one test that are not in the daily selection."""
     marker = cases[0].get_closest_marker("daily")
     assert marker is not None
-    rule = {"turns": (), "among": None, "always": None, "every": 1, **marker.kwargs}
-    always, among = rule["always"], rule["among"]
-    rest = [case for case in cases if always is None or not _holds(always, case)]
-    groups: dict[tuple[Any, ...], list[pytest.Function]] = defaultdict(list)
-    for case in rest:
-        if among is None or _holds(among, case):
-            groups[_others(case, rule["turns"])].append(case)
-    kept = set(_taken(groups.values(), rule["every"], bool(rule["turns"])))
-    yield from (case for case in rest if case not in kept)
+    rows = [case.callspec.params if hasattr(case, "callspec") else {} for case in cases]
+    in_daily = daily_rows(rows, **marker.kwargs)
+    yield from (case for number, case in enumerate(cases) if number not in in_daily)
 
 
-def _taken(groups: Iterable[list[pytest.Function]], every: int, is_turn: bool) -> Iterator[pytest.Function]:
+def daily_rows(
+    rows: list[dict[str, Any]],
+    turns: tuple[str, ...] = (),
+    among: Callable[..., bool] | None = None,
+    always: Callable[..., bool] | None = None,
+    every: int = 1,
+) -> set[int]:
+    """Return the numbers of the rows, parameters by their names, that the daily selection has; see `daily`."""
+    chosen = {number for number, row in enumerate(rows) if always and always(*arguments_of(always, row))}
+    groups: dict[tuple[int, ...], list[int]] = defaultdict(list)
+    for number, row in enumerate(rows):
+        if number not in chosen and (among is None or among(*arguments_of(among, row))):
+            groups[_others(row, turns)].append(number)
+    return chosen.union(_taken(groups.values(), every, bool(turns)))
+
+
+def _taken(groups: Iterable[list[int]], every: int, is_turn: bool) -> Iterator[int]:
     for number, group in enumerate(groups):
         if every and number % every == 0:
             yield from [group[number // every % len(group)]] if is_turn else group
 
 
-def _holds(predicate: Callable[..., bool], case: pytest.Function) -> bool:
-    names = predicate.__code__.co_varnames[: predicate.__code__.co_argcount]
-    return predicate(*[case.callspec.params[name] for name in names])
+def arguments_of(function: Callable[..., Any], row: dict[str, Any]) -> list[Any]:
+    """Return those parameters of a row that a function names."""
+    return [row[name] for name in function.__code__.co_varnames[: function.__code__.co_argcount]]
 
 
-def _others(case: pytest.Function, turns: tuple[str, ...]) -> tuple[int, ...]:
+def _others(row: dict[str, Any], turns: tuple[str, ...]) -> tuple[int, ...]:
     """Return the identities of the values of all parameters that do not take turns."""
-    values = case.callspec.params if hasattr(case, "callspec") else {}
-    return tuple(id(value) for name, value in values.items() if name not in turns)
+    return tuple(id(value) for name, value in row.items() if name not in turns)
 
 
 # --- random examples ---------------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from helpers.mpmath_oracle import (
     points,
 )
 from helpers.offenders import assert_none
+from helpers.table_loops import grouped
 from tapegrad.cli.generate import examples
 from tapegrad.engine.codegen import kernels
 from tapegrad.engine.codegen.rows.case import Case
@@ -46,6 +47,7 @@ def derivative(op: Op, j: int, row: tuple[float, ...]) -> object:
     return mp.diff(along, operands[j], h=mp.mpf(10) ** -25)
 
 
+@grouped("op")
 @drawn
 @pytest.mark.parametrize(("op", "j"), PARTIALS)
 def test_partial_is_the_derivative_of_the_primal(op: Op, j: int) -> None:
@@ -56,6 +58,7 @@ def test_partial_is_the_derivative_of_the_primal(op: Op, j: int) -> None:
             assert is_close(partial, derivative(op, j, row), 1e-14), row
 
 
+@grouped("op")
 @drawn
 @pytest.mark.parametrize(("op", "j"), PARTIALS)
 def test_partial_is_accurate_in_float64(op: Op, j: int) -> None:

@@ -13,6 +13,7 @@ from helpers.daily import drawn, share
 from helpers.mpmath_oracle import DIFFERENTIABLE, agrees, exact_value, in_mp, is_close, operands_in_mp, points
 from helpers.second_partials import differentiated, is_known, second
 from helpers.special_places import FAR, KINKS, Kink
+from helpers.table_loops import grouped
 from tapegrad.engine.reference import evaluate_numpy
 from tapegrad.ops import BY_NAME, CONSTANTS, PRIMALS, Op, names_in
 
@@ -41,6 +42,7 @@ def test_every_function_in_a_partial_is_a_row() -> None:
     assert not {name: each for name, each in unknown.items() if each}
 
 
+@grouped("op")
 @drawn
 @pytest.mark.parametrize(("op", "j", "k"), PAIRS)
 def test_second_derivative(op: Op, j: int, k: int) -> None:

@@ -10,6 +10,7 @@ import tapegrad as tg
 from helpers.bound_frames import bits
 from helpers.complex_kernels import DIFFERENTIABLE, draw
 from helpers.daily import daily, random_seeds
+from helpers.table_loops import grouped
 from tapegrad.engine.codegen.segments.segment import REVERSE
 from tapegrad.engine.codegen.segments.segment_rows import is_emitted
 from tapegrad.frontend.recording.record import run
@@ -54,6 +55,7 @@ def outcomes(f: Callable[..., Any], given: list[np.ndarray], wanted: tuple[int, 
     return found
 
 
+@grouped("op")
 @daily("count", always=lambda op, count: op in FEW)
 @pytest.mark.parametrize("count", COUNTS)
 @pytest.mark.parametrize("op", FUSED, ids=lambda op: op.name)

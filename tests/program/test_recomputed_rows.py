@@ -8,6 +8,7 @@ import pytest
 import tapegrad as tg
 from helpers.daily import daily
 from helpers.segments import segments_alike
+from helpers.table_loops import grouped
 from tapegrad.engine.codegen.ir.target import host
 from tapegrad.program.streams.spec import VALUE_AND_GRAD, ProgramSpec
 from tapegrad.special import logsumexp
@@ -87,6 +88,7 @@ FUNCTIONS = (
 )
 
 
+@grouped("function")
 @daily("shape", "dtype")
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import tapegrad as tg
 from helpers.daily import daily
+from helpers.table_loops import grouped
 
 INTEGERS = [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]
 VALUES = {
@@ -44,6 +45,7 @@ OF_NUMPY["comparison"] = lambda x, n: np.where(x > n, x, 1.0)
 BOOLEAN_ARITHMETIC = {"arithmetic of its own", "negative", "square"}  # NumPy's own rules, or its own refusals
 
 
+@grouped("name")
 @daily("kind")
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize("number", VALUES)

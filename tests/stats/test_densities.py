@@ -6,6 +6,7 @@ import pytest
 import scipy.stats
 
 import tapegrad as tg
+from helpers.table_loops import grouped
 from tapegrad.stats.continuous import Continuous
 
 SHAPES = {
@@ -149,6 +150,7 @@ def test_derivatives_are_those_of_scipys_functions(name):
             np.testing.assert_allclose(again, gradient, rtol=1e-12, atol=1e-14)
 
 
+@grouped("name")
 @every
 @pytest.mark.parametrize("method", ["logpdf", "logcdf", "logsf"])
 def test_second_derivatives_of_logarithms(name, method):

@@ -5,6 +5,7 @@ import pytest
 
 import tapegrad as tg
 from helpers.daily import daily
+from helpers.table_loops import grouped
 
 X = np.array([0.5, 2.0])
 PREPARE = {"plain": lambda f: f, "jit": tg.jit}
@@ -53,6 +54,7 @@ FIRST = {
 }
 
 
+@grouped("returns")
 @pytest.mark.filterwarnings("ignore:jit.* was called with a Tensor:tapegrad.RecordingWarning")
 @daily("prepare")
 @pytest.mark.parametrize("prepare", PREPARE)
@@ -145,6 +147,7 @@ OF_ANY = {
 }
 
 
+@grouped("returns")
 @pytest.mark.filterwarnings("ignore:jit.* was called with a Tensor:tapegrad.RecordingWarning")
 @daily("prepare")
 @pytest.mark.parametrize("prepare", PREPARE)
@@ -296,6 +299,7 @@ TRANSFORMS = {
 }
 
 
+@grouped("transform")
 @pytest.mark.parametrize("transform", TRANSFORMS)
 @pytest.mark.parametrize("other", OTHERS)
 def test_arguments_that_are_not_differentiated_stay_the_very_objects(other, transform):
@@ -336,6 +340,7 @@ def test_leaves_that_are_no_floats_are_named():
         tg.vjp(lambda p: p["a"], {"a": 1.0, "n": np.arange(3)})
 
 
+@grouped("transform")
 @pytest.mark.parametrize(
     "transform", [tg.grad, tg.value_and_grad, tg.jacobian, tg.jacfwd, tg.jacrev, tg.hessian, tg.hvp]
 )

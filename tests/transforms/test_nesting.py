@@ -12,6 +12,7 @@ import pytest
 import tapegrad as tg
 from helpers.daily import daily, random_seeds
 from helpers.random_programs import Complex, Generator, Tape, interpret, weighted_sum
+from helpers.table_loops import grouped
 
 # --- an exact reference ------------------------------------------------------------------------------------------
 #
@@ -229,6 +230,7 @@ def check(modes, prepare, points):
         np.testing.assert_allclose(found, want, rtol=1e-9, atol=1e-10, err_msg=f"{modes} at {x}")
 
 
+@grouped("middle")
 @daily(every=3)
 @pytest.mark.parametrize("outer", MODES)
 @pytest.mark.parametrize("middle", MODES)
@@ -237,6 +239,7 @@ def test_three_levels(outer, middle):
         check((outer, middle, inner), (same, same, same), POINTS[k % 2 : k % 2 + 1])
 
 
+@grouped("middle")
 @daily(every=3)
 @pytest.mark.parametrize("outer", MODES)
 @pytest.mark.parametrize("middle", MODES)
@@ -454,6 +457,7 @@ SECOND = {
 }
 
 
+@grouped("name")
 @pytest.mark.filterwarnings("ignore:jit.* was called with a Tensor:tapegrad.RecordingWarning")
 @daily("how")
 @pytest.mark.parametrize("how", ["plain", "jit"])
@@ -489,6 +493,7 @@ DERIVATIVES = {
 }
 
 
+@grouped("inner")
 @pytest.mark.parametrize("outer", DERIVATIVES)
 @pytest.mark.parametrize("inner", DERIVATIVES)
 def test_perturbations_are_not_confused(outer, inner):
@@ -520,6 +525,7 @@ def test_three_perturbations(modes):
 # --- closures ----------------------------------------------------------------------------------------------------
 
 
+@grouped("outer")
 @pytest.mark.parametrize("inner", DERIVATIVES)
 @pytest.mark.parametrize("outer", DERIVATIVES)
 def test_recorded_functions_that_close_over_an_argument_being_differentiated(outer, inner):
@@ -572,6 +578,7 @@ OF_CLOSURES = {
 }
 
 
+@grouped("way")
 @pytest.mark.parametrize("prepare", [tg.jit, lambda f: f], ids=["jit", "plain"])
 @pytest.mark.parametrize("way", OF_CLOSURES)
 @pytest.mark.parametrize("closed", CLOSED_OVER)

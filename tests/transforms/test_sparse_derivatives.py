@@ -9,6 +9,7 @@ import scipy.sparse
 import tapegrad as tg
 from helpers.daily import random_seeds
 from helpers.random_programs import Generator, Tape, interpret
+from helpers.table_loops import grouped
 from tapegrad.autodiff.sparsity import sets as pools
 from tapegrad.autodiff.sparsity.plan import plan_of
 from tapegrad.autodiff.sparsity.rules import RULES
@@ -104,6 +105,7 @@ def dense(function, x):
 # --- entries -----------------------------------------------------------------------------------------------------
 
 
+@grouped("name")
 @pytest.mark.parametrize("mode", ["auto", "forward", "reverse"])
 @pytest.mark.parametrize("name", VECTORS)
 def test_jacobian_is_the_dense_one(name, mode):
