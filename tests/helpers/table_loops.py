@@ -143,7 +143,7 @@ def _loop(test: Callable[..., None], parameters: set[str]) -> Callable[[list[Row
         __tracebackhide__ = True
         errors, skipped = _outcomes(test, rows)
         if errors:
-            texts = [f"{test.__name__}[{row.name}]: {type(error).__name__}: {error}" for row, error in errors]
+            texts = [f"{test.__name__}[{row.name}]: {_message(error)}" for row, error in errors]
             message = "\n".join([f"{len(errors)} of {len(rows)} rows failed:", *texts])
             raise AssertionError(message) from errors[0][1]
         if len(skipped) == len(rows):
@@ -153,6 +153,11 @@ def _loop(test: Callable[..., None], parameters: set[str]) -> Callable[[list[Row
         [inspect.Parameter("rows", inspect.Parameter.POSITIONAL_OR_KEYWORD)]
     )
     return loop
+
+
+def _message(error: BaseException) -> str:
+    """Return the type and the text of an error; NumPy's begin with an empty line."""
+    return f"{type(error).__name__}: {error}".replace(": \n", ": ", 1)
 
 
 def _outcomes(
