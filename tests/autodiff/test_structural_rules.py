@@ -617,7 +617,7 @@ def differences(gradient, xs, dots):
     return [(4 * a - b) / 3 for a, b in zip(difference(5e-4), difference(1e-3), strict=True)]
 
 
-@by_op
+@grouped("name", limit=6)
 @third
 @every_case
 def test_second_order(name, function, shapes):

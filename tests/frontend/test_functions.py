@@ -184,7 +184,7 @@ def test_gradient_in_single_precision(case: Case) -> None:
         np.testing.assert_allclose(g, e, rtol=2e-4, atol=2e-4 * max(1.0, float(np.abs(e).max(initial=0.0))))
 
 
-@by_function
+@grouped(lambda case: case.name, limit=6)
 @daily(every=3)
 @differentiable
 def test_second_derivatives(case: Case) -> None:
