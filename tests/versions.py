@@ -11,6 +11,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import time
 import tomllib
 from collections.abc import Iterator
@@ -29,6 +30,17 @@ LEANING = [
     f"{ENGINE}/test_{name}.py"
     for name in ("definitions", "fast_calls", "interpreter", "linking", "plain", "vector_mathematics")
 ]
+
+
+# Of several interpreters with one cache folder none may load what was compiled with offsets of another one.
+SHARED = """
+import numpy as np, tapegrad as tg
+a = tg.tensor([[2.0, 1.0], [1.0, 3.0]])
+(np.linalg.inv(a) @ np.sin(a)).sum().backward()
+f = tg.grad(tg.jit(lambda a: (np.linalg.inv(a) @ np.sin(a)).sum()))
+print(*(round(float(gradient.sum()), 12) for gradient in (a.grad, f(a.data), f(a.data))))
+"""
+SHARED_ANSWER = f"{' '.join(3 * ['-0.578371188354'])}\n"  # by complex steps through NumPy
 
 
 class Run(NamedTuple):
@@ -125,12 +137,33 @@ def result_of(interpreter: Path, run: Run) -> tuple[bool, str]:
     return done.returncode == 0, f"{last or 'nothing was run'} ({time.monotonic() - began:.0f} s)"
 
 
+def shares_a_cache(interpreters: list[Path]) -> bool:
+    """Run a program with one cache folder by several interpreters, in both orders; print what each has compiled."""
+    answers = set()
+    for order in (interpreters, interpreters[::-1]):
+        with tempfile.TemporaryDirectory() as folder:
+            variables = {**os.environ, "PYTHONPATH": str(ROOT), "TAPEGRAD_CACHE_DIR": folder}
+            counts = []
+            for interpreter in order:
+                command = [str(interpreter), "-c", SHARED]
+                done = subprocess.run(command, env=variables, capture_output=True, text=True)
+                answers.add((done.returncode, done.stdout))
+                counts.append(len(list(Path(folder).rglob("[0-9a-f]*.o"))))
+            new = [after - before for before, after in zip([0, *counts], counts, strict=False)]
+            print(
+                f"    one cache folder: {', '.join(map(str, new))} objects compiled, one interpreter after the other"
+            )
+    passed = answers == {(0, SHARED_ANSWER)}
+    print(f"    {'passed' if passed else f'FAILED ({answers})'}  one cache folder", flush=True)
+    return passed
+
+
 def main(which: str) -> int:
     """Run the tests in all environments and print a line for each run; return the number of those that failed."""
     own = f"{sys.version_info.major}.{sys.version_info.minor}"
     ages = ("oldest", "newest") if which == "all" else (which,)
     chosen = pythons() if which == "all" else {own: sys.executable}
-    failed = 0
+    failed, interpreters = 0, [Path(sys.executable)]
     for python, path in chosen.items():
         for age in ages:
             interpreter = environment(python, path, age)
@@ -139,11 +172,12 @@ def main(which: str) -> int:
                 flush=True,
             )
             failed += interpreter is None
+            interpreters += [interpreter] if interpreter else []
             for run in RUNS[which] if interpreter else ():
                 passed, said = result_of(interpreter, run)
                 failed += not passed
                 print(f"    {'passed' if passed else 'FAILED'}  {run.name}: {said}", flush=True)
-    return failed
+    return failed + (which != "libraries" and not shares_a_cache(interpreters))
 
 
 if __name__ == "__main__":

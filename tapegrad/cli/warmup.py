@@ -11,7 +11,10 @@ from tapegrad.cli.progress import with_progress
 
 
 def run(options: argparse.Namespace) -> int:
-    """Compile the engine and every kernel that is not cached yet, on all processors. Return 1 if there is no folder to keep them in."""
+    """Compile the engine and every kernel that is not cached yet, on all processors.
+
+    Return 1 if there is no folder to keep them in.
+    """
     import tapegrad.optimize.curves.many_curves
     import tapegrad.optimize.native.descent
     import tapegrad.optimize.native.single_fit
