@@ -8,9 +8,11 @@ import math
 import os
 import random
 import sys
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import settings
 
@@ -83,6 +85,12 @@ def legal_tapes(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def untimed() -> None:
     """Leave out a warning that depends on how busy the machine is."""
     watching_cost.CHEAP_NS = math.inf
+
+
+@pytest.fixture
+def rng(request: pytest.FixtureRequest) -> np.random.Generator:
+    """Return a generator seeded by the name of the case: what a case draws does not depend on the cases before it."""
+    return np.random.default_rng(zlib.crc32(request.node.nodeid.encode()))
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ import pytest
 import scipy.signal
 
 import tapegrad as tg
+from helpers.linear_maps import check_transpose
 
-RNG = np.random.default_rng(6)
-LINES = RNG.standard_normal((3, 40))
+LINES = np.random.default_rng(6).standard_normal((3, 40))
 FILTERS = {
     "first": scipy.signal.butter(1, 0.3),
     "fourth": scipy.signal.butter(4, 0.2),
@@ -26,7 +26,7 @@ def near(found: Any, expected: Any, tolerance: float = 1e-11) -> None:
 
 
 @pytest.mark.parametrize("name", FILTERS)
-def test_difference_equations(name: str) -> None:
+def test_difference_equations(name: str, rng: np.random.Generator) -> None:
     b, a = FILTERS[name]
     order = max(len(b), len(a)) - 1
     near(tg.signal.lfilter(b, a, LINES), scipy.signal.lfilter(b, a, LINES))
@@ -35,17 +35,17 @@ def test_difference_equations(name: str) -> None:
         return
     near(tg.signal.lfilter_zi(b, a), scipy.signal.lfilter_zi(b, a), 1e-9)
     for axis, shape in ((0, (order, 40)), (1, (3, order)), (1, (1, order))):
-        zi = RNG.standard_normal(shape)
+        zi = rng.standard_normal(shape)
         expected = scipy.signal.lfilter(b, a, LINES, axis, zi)
         for found, each in zip(tg.signal.lfilter(b, a, LINES, axis, zi), expected, strict=True):
             near(found, each)
 
 
 @pytest.mark.parametrize("count", SECTIONS)
-def test_cascades(count: int) -> None:
+def test_cascades(count: int, rng: np.random.Generator) -> None:
     sos = SECTIONS[count]
     near(tg.signal.sosfilt(sos, LINES), scipy.signal.sosfilt(sos, LINES))
-    zi = RNG.standard_normal((len(sos), 3, 2))
+    zi = rng.standard_normal((len(sos), 3, 2))
     for found, each in zip(
         tg.signal.sosfilt(sos, LINES, zi=zi), scipy.signal.sosfilt(sos, LINES, zi=zi), strict=True
     ):
@@ -73,7 +73,7 @@ def test_single_precision_stays() -> None:
     near(tg.signal.lfilter([1, 1], [1], np.arange(3)), [0.0, 1.0, 3.0])
 
 
-def test_derivatives_by_lines_and_coefficients() -> None:
+def test_derivatives_by_lines_and_coefficients(rng: np.random.Generator) -> None:
     x, zi, sos = LINES[0, :9], np.array([0.3, -0.2]), np.array([[1.0, 0.5, 0.2, 1.0, -0.4, 0.1]])
     b, a = np.array([1.0, 0.5]), np.array([2.0, -0.4, 0.3])
     functions: dict[str, tuple[Any, tuple[np.ndarray, ...]]] = {
@@ -86,7 +86,7 @@ def test_derivatives_by_lines_and_coefficients() -> None:
     for name, (function, point) in functions.items():
         loss = tg.jit(lambda *args, function=function: tg.sum(tg.sin(function(*args))))
         slopes = tg.jit(tg.grad(loss, argnums=tuple(range(len(point)))))
-        along = [RNG.standard_normal(each.shape) for each in point]
+        along = [rng.standard_normal(each.shape) for each in point]
         ahead, behind = ([p + s * d for p, d in zip(point, along, strict=True)] for s in (1e-5, -1e-5))
         expected = sum(np.vdot(g, d) for g, d in zip(slopes(*point), along, strict=True))
         np.testing.assert_allclose((loss(*ahead) - loss(*behind)) / 2e-5, expected, 1e-7, err_msg=name)
@@ -95,15 +95,13 @@ def test_derivatives_by_lines_and_coefficients() -> None:
             np.testing.assert_allclose(g, (plus - minus) / 2e-5, 1e-6, 1e-6, err_msg=name)
 
 
-def test_cotangents_are_of_the_transpose() -> None:
+def test_cotangents_are_of_the_transpose(rng: np.random.Generator) -> None:
     for b, a in FILTERS.values():
         for f in (
             lambda x, b=b, a=a: tg.signal.lfilter(b, a, x),
             lambda x, b=b, a=a: tg.signal.filtfilt(b, a, x, padlen=7),
         ):
-            y, pull = tg.vjp(f, LINES)
-            u = RNG.standard_normal(y.shape)
-            np.testing.assert_allclose(np.vdot(u, y), np.vdot(pull(u)[0], LINES), rtol=1e-10)
+            check_transpose(f, LINES, rng, 1e-12)
 
 
 def test_replays_and_instances() -> None:
