@@ -9,18 +9,22 @@ import pytest
 
 from tapegrad.engine.inspection.narrow_columns import MIN_ENTRIES, NarrowArray, RarelyRead
 
-RNG = np.random.default_rng(5)
 COUNT = 5000
 NUMBERS = np.arange(COUNT)
 INT64 = np.iinfo(np.int64)
 
+
+def drawn(seed: int, lowest: int, stop: int) -> np.ndarray:
+    return np.random.default_rng(seed).integers(lowest, stop, COUNT)
+
+
 ARRAYS = {
     "constant": np.full(COUNT, -7),
-    "small": RNG.integers(-100, 100, COUNT),
-    "of 32 bits": RNG.integers(-(1 << 31), 1 << 31, COUNT),
-    "addresses": (RNG.integers(1, 5, COUNT) << 48) + 64 * NUMBERS,
-    "addresses below zero": (RNG.integers(-3, 3, COUNT) << 40) + (1 << 33) * (NUMBERS % 3) + NUMBERS,
-    "of all bits": RNG.integers(INT64.min, INT64.max, COUNT),
+    "small": drawn(0, -100, 100),
+    "of 32 bits": drawn(1, -(1 << 31), 1 << 31),
+    "addresses": (drawn(2, 1, 5) << 48) + 64 * NUMBERS,
+    "addresses below zero": (drawn(3, -3, 3) << 40) + (1 << 33) * (NUMBERS % 3) + NUMBERS,
+    "of all bits": drawn(4, INT64.min, INT64.max),
     "ends": np.where(NUMBERS % 2, INT64.min, INT64.max),
     "one number": np.array([1 << 40]),
     "frames": np.stack([NUMBERS % 3, (1 << 48) + 8 * NUMBERS, np.zeros_like(NUMBERS), NUMBERS << 45], 1),

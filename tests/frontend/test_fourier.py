@@ -14,7 +14,6 @@ import scipy.fft
 import tapegrad as tg
 from helpers.daily import daily
 
-RNG = np.random.default_rng(5)
 FREQUENCIES = ("fftfreq", "rfftfreq")
 SHIFTS = ("fftshift", "ifftshift")
 NAMES = sorted(name for name in dir(tg.fft) if not name.startswith("_") and callable(getattr(tg.fft, name)))
@@ -28,10 +27,10 @@ NORMS = (None, "backward", "ortho", "forward")
 third = daily(every=3, always=lambda name: name in ("fft", "rfft", "irfft", "dct"))
 
 
-def numbers(name: str, shape: tuple[int, ...], dtype: str = "d") -> np.ndarray:
-    x = RNG.standard_normal(shape)
+def numbers(rng: np.random.Generator, name: str, shape: tuple[int, ...], dtype: str = "d") -> np.ndarray:
+    x = rng.standard_normal(shape)
     real = name in OF_REALS or name in TRIGONOMETRIC
-    return np.asarray(x if real else x + 1j * RNG.standard_normal(shape)).astype(
+    return np.asarray(x if real else x + 1j * rng.standard_normal(shape)).astype(
         dtype if real else dtype.upper()
     )
 
@@ -70,9 +69,9 @@ def test_every_function_of_numpys_and_scipys_is_there() -> None:
 @third
 @pytest.mark.parametrize("dtype", ["d", "f"])
 @pytest.mark.parametrize("name", TRANSFORMS)
-def test_values_are_scipys(name: str, dtype: str) -> None:
+def test_values_are_scipys(name: str, dtype: str, rng: np.random.Generator) -> None:
     ours, theirs = getattr(tg.fft, name), getattr(scipy.fft, name)
-    x = numbers(name, (6, 7), dtype)
+    x = numbers(rng, name, (6, 7), dtype)
     for n in lengths_of(name, 7):
         for norm in NORMS:
             key = "s" if name in ALONG_AXES else "n"
@@ -81,9 +80,9 @@ def test_values_are_scipys(name: str, dtype: str) -> None:
 
 @third
 @pytest.mark.parametrize("name", TRANSFORMS)
-def test_values_along_any_axis_of_any_layout(name: str) -> None:
+def test_values_along_any_axis_of_any_layout(name: str, rng: np.random.Generator) -> None:
     ours, theirs = getattr(tg.fft, name), getattr(scipy.fft, name)
-    whole = numbers(name, (4, 6, 20))
+    whole = numbers(rng, name, (4, 6, 20))
     views = (whole, whole.T, whole[::-1, :, ::3], whole[:, 1:3].transpose(1, 2, 0))
     axes = [{"axes": pair} for pair in ((0, 1), (2, 0), (-1, -2))] if name in ALONG_AXES else [
         {"axis": axis} for axis in (0, 1, -1)
@@ -95,10 +94,10 @@ def test_values_along_any_axis_of_any_layout(name: str) -> None:
 
 @pytest.mark.parametrize("kind", [1, 2, 3, 4])
 @pytest.mark.parametrize("name", TRIGONOMETRIC)
-def test_types_of_trigonometric_transforms(name: str, kind: int) -> None:
+def test_types_of_trigonometric_transforms(name: str, kind: int, rng: np.random.Generator) -> None:
     ours, theirs = getattr(tg.fft, name), getattr(scipy.fft, name)
     for size in (2, 3, 5, 8):
-        x = RNG.standard_normal((size, size))
+        x = rng.standard_normal((size, size))
         for norm in NORMS:
             for orthogonalize in (None, True, False):
                 expected = theirs(x, kind, norm=norm, orthogonalize=orthogonalize)
@@ -108,30 +107,30 @@ def test_types_of_trigonometric_transforms(name: str, kind: int) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in FOURIER if name not in OF_REALS])
-def test_real_numbers_and_integers(name: str) -> None:
+def test_real_numbers_and_integers(name: str, rng: np.random.Generator) -> None:
     for x in (
-        RNG.standard_normal((4, 5)),
-        RNG.standard_normal((4, 5)).astype("f"),
+        rng.standard_normal((4, 5)),
+        rng.standard_normal((4, 5)).astype("f"),
         np.arange(20).reshape(4, 5),
     ):
         assert_equal(getattr(tg.fft, name)(x), getattr(np.fft, name, getattr(scipy.fft, name))(x))
 
 
 @pytest.mark.parametrize("name", ["fft", "ifft", "rfft", "irfft"])
-def test_infinite_and_huge_numbers(name: str) -> None:
+def test_infinite_and_huge_numbers(name: str, rng: np.random.Generator) -> None:
     for value in (np.inf, -np.inf, np.nan, 1e308, 5e-324, -0.0):
-        x = numbers(name, (6,))
+        x = numbers(rng, name, (6,))
         x[2] = value
         with np.errstate(all="ignore"):
             np.testing.assert_array_equal(getattr(tg.fft, name)(x).data, getattr(np.fft, name)(x))
 
 
 @pytest.mark.parametrize("name", FOURIER)
-def test_no_lines_and_no_elements(name: str) -> None:
+def test_no_lines_and_no_elements(name: str, rng: np.random.Generator) -> None:
     where: dict[str, Any] = {"axes": (1,)} if name in ALONG_AXES else {"axis": 1}
-    points = getattr(scipy.fft, name)(numbers(name, (1, 4, 1)), **where).shape[1]
+    points = getattr(scipy.fft, name)(numbers(rng, name, (1, 4, 1)), **where).shape[1]
     for shape in ((0, 4, 3), (3, 4, 0)):
-        leaf = tg.tensor(numbers(name, shape))
+        leaf = tg.tensor(numbers(rng, name, shape))
         y = getattr(tg.fft, name)(leaf, **where)
         assert y.shape == (shape[0], points, shape[2])
         y.backward(np.ones(y.shape, y.dtype))
@@ -139,8 +138,8 @@ def test_no_lines_and_no_elements(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SHIFTS)
-def test_shifts(name: str) -> None:
-    for x in (RNG.standard_normal((4, 5)), numbers("fft", (4, 5)), numbers("fft", (3,))):
+def test_shifts(name: str, rng: np.random.Generator) -> None:
+    for x in (rng.standard_normal((4, 5)), numbers(rng, "fft", (4, 5)), numbers(rng, "fft", (3,))):
         for axes in (None, 0, (x.ndim - 1,), -1):
             np.testing.assert_array_equal(getattr(tg.fft, name)(x, axes).data, getattr(np.fft, name)(x, axes))
 
@@ -162,15 +161,15 @@ def inner(a: Any, b: Any) -> float:
 @third
 @pytest.mark.parametrize("dtype", ["d", "f"])
 @pytest.mark.parametrize("name", TRANSFORMS)
-def test_the_cotangent_is_that_of_the_transpose(name: str, dtype: str) -> None:
+def test_the_cotangent_is_that_of_the_transpose(name: str, dtype: str, rng: np.random.Generator) -> None:
     function = getattr(tg.fft, name)
     for n in lengths_of(name, 7):
         for norm in NORMS[1:]:
             arguments = {"s" if name in ALONG_AXES else "n": n, "norm": norm}
-            leaf = tg.tensor(numbers(name, (6, 7), dtype))
-            direction = numbers(name, (6, 7), dtype)
+            leaf = tg.tensor(numbers(rng, name, (6, 7), dtype))
+            direction = numbers(rng, name, (6, 7), dtype)
             y = function(leaf, **arguments)
-            y_bar = numbers("fft" if y.dtype.kind == "c" else "rfft", y.shape, dtype)
+            y_bar = numbers(rng, "fft" if y.dtype.kind == "c" else "rfft", y.shape, dtype)
             y.backward(y_bar)
             assert leaf.grad.dtype == leaf.dtype
             along = inner(y_bar, function(direction, **arguments).data)
@@ -184,8 +183,8 @@ def power(x: Any) -> Any:
     return tg.sum(tg.fft.irfft(y, 9) ** 2) + tg.sum(y.real**2 + y.imag**2)
 
 
-def test_derivatives_of_all_orders_and_replays() -> None:
-    x = RNG.standard_normal(8)
+def test_derivatives_of_all_orders_and_replays(rng: np.random.Generator) -> None:
+    x = rng.standard_normal(8)
     value, gradient = tg.value_and_grad(power)(x)
     tg.check_grads(power, x)
     assert tg.jit(power)(x) == value
@@ -197,25 +196,25 @@ def test_derivatives_of_all_orders_and_replays() -> None:
     np.testing.assert_allclose(tg.jvp(power, (x,), (gradient,))[1], gradient @ gradient, rtol=1e-12)
 
 
-def test_lanes() -> None:
-    xs = RNG.standard_normal((5, 8))
+def test_lanes(rng: np.random.Generator) -> None:
+    xs = rng.standard_normal((5, 8))
     for function in (tg.grad(power), lambda x: tg.fft.rfft(x.reshape(2, 4), axis=0).imag):
         each = np.stack([np.asarray(function(x)) for x in xs])
         np.testing.assert_allclose(tg.vmap(function)(xs), each, rtol=1e-13, atol=1e-13)
 
 
-def test_saved_programs(tmp_path: Any) -> None:
-    x = RNG.standard_normal(8)
+def test_saved_programs(tmp_path: Any, rng: np.random.Generator) -> None:
+    x = rng.standard_normal(8)
     compiled = tg.compile(power, x)
     compiled.save(tmp_path / "power")
     np.testing.assert_array_equal(tg.load(tmp_path / "power")(x), compiled(x))
 
 
-def test_an_axis_is_dense_and_lines_are_apart() -> None:
+def test_an_axis_is_dense_and_lines_are_apart(rng: np.random.Generator) -> None:
     def spectra(x: Any) -> Any:
         return tg.fft.rfft(x.reshape(3, 4), axis=0).real
 
-    found = tg.jacobian(spectra, sparse=True)(RNG.standard_normal(12)).toarray()
+    found = tg.jacobian(spectra, sparse=True)(rng.standard_normal(12)).toarray()
     lines = np.arange(12) % 4
     assert found.shape == (8, 12)
     assert not found[lines[:8, None] != lines].any()
@@ -226,18 +225,18 @@ def test_an_axis_is_dense_and_lines_are_apart() -> None:
 
 @pytest.mark.parametrize("module", [np.fft, scipy.fft], ids=["numpy.fft", "scipy.fft"])
 @pytest.mark.parametrize("name", TRANSFORMS + list(SHIFTS))
-def test_doors(name: str, module: Any) -> None:
+def test_doors(name: str, module: Any, rng: np.random.Generator) -> None:
     theirs = getattr(module, name, None)
     if theirs is None:
         pytest.skip("SciPy's alone")
-    x = numbers(name, (4, 6))
+    x = numbers(rng, name, (4, 6))
     plain = theirs(x)
     assert type(plain) is np.ndarray
     assert_equal(theirs(tg.tensor(x)), plain)
 
 
-def test_arguments_of_scipys_that_are_of_memory_and_threads() -> None:
-    x = RNG.standard_normal(6)
+def test_arguments_of_scipys_that_are_of_memory_and_threads(rng: np.random.Generator) -> None:
+    x = rng.standard_normal(6)
     expected = scipy.fft.fft(x, 8, -1, "ortho", True, 2)
     assert_equal(scipy.fft.fft(tg.tensor(x), 8, -1, "ortho", True, 2), expected)
     assert_equal(scipy.fft.dct(x=tg.tensor(x), workers=2), scipy.fft.dct(x))

@@ -22,8 +22,9 @@ import tapegrad as tg
 from helpers.offenders import assert_none
 from tapegrad.frontend.words.scipys_functions import CONSTANTS, EXPRESSIONS
 
-RNG = np.random.default_rng(3)
-M, N, SQUARE = RNG.standard_normal((4, 3)), RNG.standard_normal((4, 2)), RNG.standard_normal((3, 3))
+M = np.random.default_rng(3).standard_normal((4, 3))
+N = np.random.default_rng(4).standard_normal((4, 2))
+SQUARE = np.random.default_rng(5).standard_normal((3, 3))
 SYMMETRIC, BANDS = SQUARE + SQUARE.T + np.diag([0.0, 4.0, 9.0]), np.abs(M[:3]) + 1.0
 V, U = np.array([1.5, 0.4, 2.0]), np.array([0.3, 1.1, 0.7])
 MADE_OF_NUMBERS = {

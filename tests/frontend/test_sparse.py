@@ -10,9 +10,10 @@ import tapegrad as tg
 DENSE = np.array([[0.0, 2.0, 0.0], [1.5, 0.0, -3.0], [0.0, 0.0, 0.0], [0.0, -0.5, 4.0]])
 FORMATS = ["csr", "csc", "coo", "dia", "bsr", "lil", "dok"]
 RECORDED = FORMATS[:5]  # of the others, not all changes could be noticed
-rng = np.random.default_rng(5)
-VECTOR, MATRIX = rng.standard_normal(3), rng.standard_normal((3, 2))
-LEFT, ROWS = rng.standard_normal(4), rng.standard_normal((2, 4))
+VECTOR = np.random.default_rng(5).standard_normal(3)
+MATRIX = np.random.default_rng(6).standard_normal((3, 2))
+LEFT = np.random.default_rng(7).standard_normal(4)
+ROWS = np.random.default_rng(8).standard_normal((2, 4))
 PRODUCTS = {
     "S @ t": (lambda s, t: s @ t, VECTOR),
     "S @ T": (lambda s, t: s @ t, MATRIX),

@@ -9,7 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-rng = np.random.default_rng(11)
+
+def _normal(seed: int, *shape: int) -> np.ndarray:
+    return np.random.default_rng(seed).standard_normal(shape)
 
 
 class Model(NamedTuple):
@@ -21,7 +23,7 @@ class Model(NamedTuple):
 
 # --- time series -------------------------------------------------------------------------------------------------
 
-returns = 0.01 * rng.standard_normal(12)
+returns = 0.01 * _normal(0, 12)
 
 
 def garch(p):
@@ -48,7 +50,7 @@ def garch_in_arrays(p):
     return 0.5 * np.sum(np.log(2 * np.pi * variances) + residuals**2 / variances)
 
 
-positions = np.cumsum(rng.standard_normal(8)) + 0.3 * rng.standard_normal(8)
+positions = np.cumsum(_normal(1, 8)) + 0.3 * _normal(2, 8)
 
 
 def kalman(p):
@@ -70,7 +72,7 @@ def kalman(p):
     return total
 
 
-emitted = rng.integers(0, 3, 7)
+emitted = np.array([0, 2, 1, 1, 0, 2, 2])
 
 
 def hidden_markov(p):
@@ -91,7 +93,7 @@ def hidden_markov(p):
 
 times = np.array([1.0, 1.0, 2.0, 3.0, 3.0, 3.0, 4.0, 5.0])
 died = np.array([1, 1, 0, 1, 1, 1, 1, 0])
-covariates = rng.standard_normal((8, 2))
+covariates = _normal(3, 8, 2)
 
 
 def cox_breslow(beta):
@@ -195,7 +197,7 @@ def pharmacokinetics(p):
 
 
 grid = np.linspace(-3.0, 3.0, 31)
-spectrum = 1.0 / (1 + (grid - 0.2) ** 2) + 0.05 * rng.standard_normal(31)
+spectrum = 1.0 / (1 + (grid - 0.2) ** 2) + 0.05 * _normal(4, 31)
 
 
 def line_shapes(p):
@@ -210,7 +212,7 @@ def line_shapes(p):
 
 # --- clusters, classes, cameras --------------------------------------------------------------------------------------
 
-points = np.concatenate([rng.normal(-1.0, 0.5, (6, 2)), rng.normal(1.0, 0.8, (6, 2))])
+points = np.concatenate([0.5 * _normal(5, 6, 2) - 1.0, 0.8 * _normal(6, 6, 2) + 1.0])
 
 
 def mixture(p):
@@ -242,8 +244,8 @@ def softmax_regression(p):
     return -log_probabilities[np.arange(len(points)), classes].mean()
 
 
-corners = rng.uniform(-1.0, 1.0, (5, 3))
-observed = rng.uniform(-0.3, 0.3, (5, 2))
+corners = np.random.default_rng(7).uniform(-1.0, 1.0, (5, 3))
+observed = np.random.default_rng(8).uniform(-0.3, 0.3, (5, 2))
 
 
 def bundle_adjustment(p):
@@ -277,18 +279,18 @@ MODELS: dict[str, Model] = {
     "GARCH(1,1)": _at(garch, 0.001, -10.0, -2.0, 1.5),
     "GARCH(1,1), in place": _at(garch_in_arrays, 0.001, -10.0, -2.0, 1.5),
     "Kalman filter": _at(kalman, -1.0, -2.0, -1.5),
-    "hidden Markov model": Model(hidden_markov, rng.standard_normal(10)),
+    "hidden Markov model": Model(hidden_markov, _normal(9, 10)),
     "Cox, Breslow's ties": _at(cox_breslow, 0.3, -0.5),
     "Cox, Efron's ties": _at(cox_efron, 0.3, -0.5),
     "SIR by Runge-Kutta": _at(sir, 0.3, -1.0),
     "logistic growth": _at(logistic_growth, 0.8, 1.1, 0.1),
-    "neural ODE": Model(neural_ode, 0.5 * rng.standard_normal(20)),
+    "neural ODE": Model(neural_ode, 0.5 * _normal(10, 20)),
     "Nelson-Siegel": _at(nelson_siegel, 3.0, -2.0, 0.5, 2.0),
     "pharmacokinetics": _at(pharmacokinetics, 0.3, -1.5, 3.2, -1.0),
     "line shapes": _at(line_shapes, 1.0, 0.1, 1.2, 0.6, 0.02, 0.01),
-    "Gaussian mixture": Model(mixture, rng.standard_normal(10) * 0.5),
+    "Gaussian mixture": Model(mixture, 0.5 * _normal(11, 10)),
     "logistic regression": _at(logistic_regression, 0.1, 0.5, -0.3),
-    "softmax regression": Model(softmax_regression, rng.standard_normal(6)),
+    "softmax regression": Model(softmax_regression, _normal(12, 6)),
     "bundle adjustment": _at(bundle_adjustment, 0.1, -0.2, 0.3, 0.1, 0.2, 5.0, 1.1, 0.01, -0.02),
     "rotation": _at(rotation, 0.4, 1.2, 0.1, -0.2),
 }

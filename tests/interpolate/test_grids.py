@@ -11,23 +11,36 @@ import tapegrad as tg
 from tapegrad.errors import UnsupportedError
 from tapegrad.interpolate import RegularGridInterpolator
 
-RNG = np.random.default_rng(7)
-LINES = (np.cumsum(RNG.uniform(0.5, 1.0, 7)), np.cumsum(RNG.uniform(0.5, 1.0, 6))[::-1], np.arange(6.0))
+STEPS = np.random.default_rng(7).uniform(0.5, 1.0, (2, 7))
+LINES = (np.cumsum(STEPS[0]), np.cumsum(STEPS[1, :6])[::-1], np.arange(6.0))
 SPLINES = ("slinear", "cubic", "quintic")
 METHODS = ("linear", "nearest", *SPLINES)
 
 
-def grid(dims: int, behind: tuple[int, ...] = ()) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
+def grid(
+    rng: np.random.Generator, dims: int, behind: tuple[int, ...] = ()
+) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
     points = LINES[:dims]
-    return points, RNG.standard_normal((*map(len, points), *behind))
+    return points, rng.standard_normal((*map(len, points), *behind))
 
 
-def places(points: tuple[np.ndarray, ...], beyond: float) -> np.ndarray:
+def places(rng: np.random.Generator, points: tuple[np.ndarray, ...], beyond: float) -> np.ndarray:
     """Return places within a distance of the grid, among them corners and grid points."""
-    inside = [RNG.uniform(line.min() - beyond, line.max() + beyond, (2, 8)) for line in points]
+    inside = [rng.uniform(line.min() - beyond, line.max() + beyond, (2, 8)) for line in points]
     found = np.stack(inside, axis=-1)
     found[1, :3] = np.stack([line[[0, -1, 2]] for line in points], axis=-1)
     return found
+
+
+def inside_cells(rng: np.random.Generator, points: tuple[np.ndarray, ...], count: int) -> np.ndarray:
+    """Return places in cells of the grid, away from their borders, where slopes jump."""
+    cells = [rng.integers(0, len(line) - 1, count) for line in points]
+    shares = rng.uniform(0.2, 0.8, (len(points), count))
+    columns = [
+        line[cell] + share * np.diff(line)[cell]
+        for line, cell, share in zip(points, cells, shares, strict=True)
+    ]
+    return np.stack(columns, axis=-1)
 
 
 def theirs(points: Any, values: Any, method: str, **options: Any) -> Any:
@@ -39,9 +52,9 @@ def theirs(points: Any, values: Any, method: str, **options: Any) -> Any:
 @pytest.mark.filterwarnings("ignore::scipy.sparse.SparseEfficiencyWarning")
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(("dims", "behind"), [(1, ()), (2, ()), (3, (2,))])
-def test_values_are_scipys(method, dims, behind):
-    points, values = grid(dims, behind)
-    at = places(points, 0.5)
+def test_values_are_scipys(method, dims, behind, rng):
+    points, values = grid(rng, dims, behind)
+    at = places(rng, points, 0.5)
     at[0, 0, 0] = np.nan
     for fill_value in (np.nan, None, 3.0):
         options = {"bounds_error": False, "fill_value": fill_value}
@@ -61,9 +74,9 @@ def test_values_are_scipys(method, dims, behind):
 
 
 @pytest.mark.parametrize("method", ["linear", "cubic"])
-def test_derivatives(method):
-    points, values = grid(2)
-    at = places(points, 0.0)[0, :4]
+def test_derivatives(method, rng):
+    points, values = grid(rng, 2)
+    at = inside_cells(rng, points, 4)
 
     def function(values: Any, at: Any) -> Any:
         return RegularGridInterpolator(points, values, method)(at)
@@ -76,8 +89,8 @@ def test_derivatives(method):
     np.testing.assert_allclose(by_values, tg.grad(lambda v: tg.sum(function(v, other)))(values), atol=1e-14)
 
 
-def test_the_nearest_value_alone_has_a_derivative():
-    points, values = grid(1)
+def test_the_nearest_value_alone_has_a_derivative(rng):
+    points, values = grid(rng, 1)
 
     def function(values: Any, at: Any) -> Any:
         return np.sum(RegularGridInterpolator(points, values, "nearest")(at))
@@ -88,8 +101,8 @@ def test_the_nearest_value_alone_has_a_derivative():
     np.testing.assert_array_equal(by_places, np.zeros((3, 1)))
 
 
-def test_places_outside():
-    points, values = grid(2)
+def test_places_outside(rng):
+    points, values = grid(rng, 2)
     inside = np.array([points[0][:2].mean(), points[1][:2].mean()])
     outside = inside + np.array([0.0, 99.0])
     strict = RegularGridInterpolator(points, values)
@@ -107,9 +120,9 @@ def strictless(points: Any, values: Any, fill: Any) -> RegularGridInterpolator:
     return RegularGridInterpolator(points, values, bounds_error=False, fill_value=fill)
 
 
-def test_instances():
-    points, values = grid(2)
-    at = np.stack([places(points, 0.0)[0] for _ in range(3)])
+def test_instances(rng):
+    points, values = grid(rng, 2)
+    at = np.stack([places(rng, points, 0.0)[0] for _ in range(3)])
     spline = tg.jit(lambda at: RegularGridInterpolator(points, values, "cubic", False)(at))
     np.testing.assert_allclose(tg.vmap(spline)(at), [spline(each) for each in at], atol=1e-13)
 

@@ -14,11 +14,10 @@ from tapegrad import interpolate
 from tapegrad.errors import UnsupportedError
 from tapegrad.interpolate.intervals import intervals_of
 
-RNG = np.random.default_rng(5)
-KNOTS = np.cumsum(RNG.uniform(0.3, 1.0, 7))
-VALUES = RNG.standard_normal(7)
+KNOTS = np.cumsum(np.random.default_rng(5).uniform(0.3, 1.0, 7))
+VALUES = np.random.default_rng(6).standard_normal(7)
 CLOSED = np.append(VALUES[:-1], VALUES[0])
-PLACES = RNG.uniform(KNOTS[0], KNOTS[-1], 4)
+PLACES = np.random.default_rng(7).uniform(KNOTS[0], KNOTS[-1], 4)
 # outside, at the ends, at knots, twice, not a number
 EVERYWHERE = np.array([KNOTS[0] - 0.4, *KNOTS, KNOTS[-1] + 0.7, *PLACES, PLACES[0], np.nan, KNOTS[-1] + 50.0])
 ENDS: list[Any] = [
@@ -135,8 +134,8 @@ def test_knots_of_b_splines():
 
 
 @pytest.mark.parametrize("name", ["CubicSpline", "PchipInterpolator", "make_interp_spline"])
-def test_axes_and_vectors(name):
-    y = RNG.standard_normal((2, 7, 3))
+def test_axes_and_vectors(name, rng):
+    y = rng.standard_normal((2, 7, 3))
     found, expected = pair(name, KNOTS, y, axis=1)
     assert_same(found(EVERYWHERE.reshape(2, -1)), expected(EVERYWHERE.reshape(2, -1)))
     assert_same(found(PLACES[0], 1), expected(PLACES[0], 1))
@@ -147,23 +146,23 @@ def test_axes_and_vectors(name):
     assert empty(PLACES).shape == (2, 4, 0)
 
 
-def test_values_of_all_kinds():
+def test_values_of_all_kinds(rng):
     many = np.repeat(VALUES, 2).astype(np.float32)
     found, expected = pair("CubicSpline", KNOTS.tolist(), many[::2])
     assert_same(found(PLACES.astype(np.float32)[::-1]), expected(PLACES.astype(np.float32)[::-1]))
     assert found(np.zeros((0, 2))).shape == (0, 2)
     assert_same(interpolate.CubicSpline(range(4), range(4))(2), np.array(2.0))
     assert interpolate.CubicSpline(KNOTS, VALUES)(np.inf) == np.copysign(np.inf, found.c[0, -1])
-    polynomials, expected = pair("PPoly", RNG.standard_normal((3, 2, 6, 2)), KNOTS, axis=1)
+    polynomials, expected = pair("PPoly", rng.standard_normal((3, 2, 6, 2)), KNOTS, axis=1)
     assert_same(polynomials(PLACES), expected(PLACES))
     hermite, expected = pair("CubicHermiteSpline", KNOTS, VALUES[None], CLOSED[None], axis=1)
     assert_same(hermite(PLACES), expected(PLACES))
 
 
-def test_many_knots():
+def test_many_knots(rng):
     """Unit vectors share columns; on uneven knots, too, and where a value is met in a circle."""
-    x = np.cumsum(RNG.uniform(0.01, 1.0, 700))
-    y = RNG.standard_normal((700, 2))
+    x = np.cumsum(rng.uniform(0.01, 1.0, 700))
+    y = rng.standard_normal((700, 2))
     y[-1] = y[0]
     x_far = np.concatenate([x[:300], 1e4 + 1e3 * x[300:]])
     for places in (x, x_far):
@@ -173,15 +172,15 @@ def test_many_knots():
             ("make_interp_spline", {"k": 5}),
         ):
             found, expected = pair(name, places, y, **options)
-            at = RNG.uniform(places[0], places[-1], 100)
+            at = rng.uniform(places[0], places[-1], 100)
             scale = np.abs(expected(at)).max()
             np.testing.assert_allclose(found(at), expected(at), rtol=0, atol=1e-11 * scale)
 
 
 MESHES = {
     "even": np.linspace(-1.0, 2.0, 31),
-    "uneven": np.cumsum(RNG.uniform(0.1, 1.0, 40)),
-    "far": 1e9 + np.cumsum(RNG.uniform(0.1, 1.0, 40)),
+    "uneven": np.cumsum(np.random.default_rng(8).uniform(0.1, 1.0, 40)),
+    "far": 1e9 + np.cumsum(np.random.default_rng(9).uniform(0.1, 1.0, 40)),
     "close": 1.0 + np.arange(20.0) * np.spacing(1.0),
     "clustered": np.append(np.linspace(0.0, 1e-6, 20), 1.0),
     "tiny": np.arange(5.0) * 5e-324,
@@ -190,12 +189,12 @@ MESHES = {
 
 
 @pytest.mark.parametrize("name", MESHES)
-def test_replays_find_the_intervals_of_bisection(name):
+def test_replays_find_the_intervals_of_bisection(name, rng):
     """At knots and beside them, outside, at infinity and at nan."""
     knots = MESHES[name]
     beside = [np.nextafter(knots, -np.inf), knots, np.nextafter(knots, np.inf)]
     places = np.concatenate(
-        [*beside, [-1e300, 1e300, np.inf, -np.inf, np.nan], RNG.uniform(knots[0], knots[-1], 50)]
+        [*beside, [-1e300, 1e300, np.inf, -np.inf, np.nan], rng.uniform(knots[0], knots[-1], 50)]
     )
     found = tg.jit(lambda x: intervals_of(knots, x))(places)
     np.testing.assert_array_equal(found, np.searchsorted(knots[1:-1], places, "right"))
@@ -279,9 +278,9 @@ def test_places_outside_do_not_spoil_the_gradient():
     assert np.all(np.isfinite(tg.grad(total)(VALUES)))
 
 
-def test_instances_and_sparse_jacobians():
+def test_instances_and_sparse_jacobians(rng):
     both = tg.jit(lambda y, x: interpolate.CubicSpline(KNOTS, y)(x))
-    ys, xs = RNG.standard_normal((3, 7)), RNG.uniform(KNOTS[0], KNOTS[-1], (3, 4))
+    ys, xs = rng.standard_normal((3, 7)), rng.uniform(KNOTS[0], KNOTS[-1], (3, 4))
     np.testing.assert_array_equal(tg.vmap(both)(ys, xs), [both(y, x) for y, x in zip(ys, xs, strict=True)])
     by_places = tg.jacobian(both, argnums=1, sparse=True)(VALUES, PLACES)
     assert by_places.nnz == 4

@@ -6,7 +6,6 @@ import pytest
 import tapegrad as tg
 
 COMPLEX = [np.complex128, np.complex64]
-RNG = np.random.default_rng(5)
 MATRIX = 0.4 * np.array([[1, 2j, 0.1], [0.5, 1 - 1j, 0.2], [0.1j, 0.3, 0.9]])
 OPERATORS = (0, 1, 2, 3)
 
@@ -36,15 +35,15 @@ def evolved(run):
     return loss
 
 
-def operands(dtype, count):
+def operands(rng, dtype, count):
     """Return operands of `evolved`."""
-    z, xs = (random(dtype, n) for n in (3, count))
+    z, xs = (random(rng, dtype, n) for n in (3, count))
     real = np.float64 if dtype == np.complex128 else np.float32
     return z, 0.5 * xs, MATRIX.astype(dtype), real(0.3)
 
 
-def random(dtype, *shape):
-    numbers = RNG.normal(size=(2, *shape))
+def random(rng, dtype, *shape):
+    numbers = rng.normal(size=(2, *shape))
     return (numbers[0] + 1j * numbers[1] if np.dtype(dtype).kind == "c" else numbers[0]).astype(dtype)
 
 
@@ -58,8 +57,8 @@ def close(found, expected, dtype):
 
 @pytest.mark.parametrize("dtype", COMPLEX)
 @pytest.mark.parametrize("count", [0, 1, 7, 70])
-def test_scan_is_the_loop_of_python(dtype, count):
-    args = operands(dtype, count)
+def test_scan_is_the_loop_of_python(dtype, count, rng):
+    args = operands(rng, dtype, count)
     value, gradient = tg.value_and_grad(evolved(unrolled), argnums=OPERATORS)(*args)
     for f in (evolved(tg.scan), tg.jit(evolved(tg.scan))):
         found = tg.value_and_grad(f, argnums=OPERATORS)(*args)
@@ -69,9 +68,9 @@ def test_scan_is_the_loop_of_python(dtype, count):
 
 @pytest.mark.parametrize("dtype", COMPLEX)
 @pytest.mark.parametrize("count", [0, 7])
-def test_tangents_and_second_order(dtype, count):
-    args = operands(dtype, count)
-    dots = tuple(random(x.dtype, *x.shape) for x in args)
+def test_tangents_and_second_order(dtype, count, rng):
+    args = operands(rng, dtype, count)
+    dots = tuple(random(rng, x.dtype, *x.shape) for x in args)
     scanned, expected = evolved(tg.scan), evolved(unrolled)
     for f in (scanned, tg.jit(scanned)):
         close(tg.jvp(f, args, dots), tg.jvp(expected, args, dots), dtype)
@@ -80,18 +79,18 @@ def test_tangents_and_second_order(dtype, count):
     close(found, known, dtype)
 
 
-def test_elements_in_reverse_are_stacked_where_they_are():
+def test_elements_in_reverse_are_stacked_where_they_are(rng):
     def step(z, x):
         z = z * x + 1j
         return z, z
 
-    xs = random(np.complex128, 6)
+    xs = random(rng, np.complex128, 6)
     (last, ys), (known, stacked) = tg.scan(step, 1j, xs, reverse=True), unrolled(step, 1j, xs[::-1])
     close([last, ys], [known, stacked[::-1]], complex)
 
 
-def test_strided_broadcast_and_scalar_leaves():
-    z, xs = random(np.complex128, 3, 2), random(np.complex128, 4, 8)
+def test_strided_broadcast_and_scalar_leaves(rng):
+    z, xs = random(rng, np.complex128, 3, 2), random(rng, np.complex128, 4, 8)
 
     def loss(run, z, xs):
         def step(carry, x):
@@ -117,8 +116,8 @@ def test_numbers_of_python_become_complex():
     assert single.dtype == np.complex64
 
 
-def test_carry_and_constants_that_are_handed_on():
-    z, c = random(np.complex128, 2), random(np.complex128, 2)
+def test_carry_and_constants_that_are_handed_on(rng):
+    z, c = random(rng, np.complex128, 2), random(rng, np.complex128, 2)
 
     def loss(z, w):
         def step(carry, _):
@@ -134,8 +133,8 @@ def test_carry_and_constants_that_are_handed_on():
 
 
 @pytest.mark.parametrize("checkpoint", ["sqrt", 3])
-def test_checkpoints_have_the_same_gradient(checkpoint):
-    args = operands(np.complex128, 30)
+def test_checkpoints_have_the_same_gradient(checkpoint, rng):
+    args = operands(rng, np.complex128, 30)
     few = evolved(lambda body, carry, xs: tg.scan(body, carry, xs, checkpoint=checkpoint))
     found, known = (tg.grad(tg.jit(f), argnums=OPERATORS)(*args) for f in (few, evolved(tg.scan)))
     for one, other in zip(found, known, strict=True):
@@ -160,13 +159,13 @@ def test_while_loop_has_analytic_derivatives():
             np.testing.assert_allclose(along, (0.3 - 1j) * slope, rtol=1e-10)
 
 
-def test_vmap_of_loops():
-    a = random(np.complex128, 5)
+def test_vmap_of_loops(rng):
+    a = random(rng, np.complex128, 5)
     starts = np.where(a.imag < 0, 1 - 1j, 1 + 1j)
     found = tg.vmap(newton)(a, starts)
     np.testing.assert_allclose(found**2, a, rtol=1e-12)
-    args = operands(np.complex128, 6)
-    zs = random(np.complex128, 4, 3)
+    args = operands(rng, np.complex128, 6)
+    zs = random(rng, np.complex128, 4, 3)
     slope = tg.grad(evolved(tg.scan), argnums=OPERATORS)
     mapped = tg.vmap(slope, in_axes=(0, None, None, None))(zs, *args[1:])
     each = [slope(z, *args[1:]) for z in zs]
@@ -189,7 +188,7 @@ def test_fori_loop_with_bounds_that_are_data():
     np.testing.assert_allclose(slope, 3 * z**2, rtol=1e-14)
 
 
-def test_branches():
+def test_branches(rng):
     def turned(x, z):
         return tg.cond(x > 0, lambda z: (z * 1j, abs(z)), lambda z: (np.conj(z) * x, z.real), z)
 
@@ -197,7 +196,7 @@ def test_branches():
         w, r = turned(x, z)
         return (abs(w + 1) ** 2).sum() + r.sum()
 
-    z = random(np.complex128, 3)
+    z = random(rng, np.complex128, 3)
     jitted = tg.jit(loss)
     for x in (0.7, -0.7):
         for argnum in (0, 1):
@@ -229,9 +228,9 @@ def test_branches_of_the_body_are_recorded_for_each_side():
         close(tg.grad(f, argnums=(0, 1))(*args), known, complex)
 
 
-def test_backward_fills_gradients_of_captured_leaves():
+def test_backward_fills_gradients_of_captured_leaves(rng):
     m = tg.tensor(MATRIX)
-    z = tg.tensor(random(np.complex128, 3))
+    z = tg.tensor(random(rng, np.complex128, 3))
     last, _ = tg.scan(lambda u, _: (m @ u, None), z, length=3)
     (abs(last) ** 2).sum().backward()
     known = tg.grad(lambda m, z: (abs(m @ (m @ (m @ z))) ** 2).sum(), argnums=(0, 1))(m.data, z.data)
@@ -256,8 +255,8 @@ def test_spin_precession_is_the_analytic_one():
     np.testing.assert_allclose([value, slope], [np.cos(2 * end), -end * np.sin(2 * end)], rtol=2e-5)
 
 
-def test_compiled_and_saved(tmp_path):
-    args = operands(np.complex128, 6)
+def test_compiled_and_saved(tmp_path, rng):
+    args = operands(rng, np.complex128, 6)
     slope = tg.grad(evolved(tg.scan), argnums=OPERATORS)
     compiled = tg.compile(slope, args)
     close(compiled(*args), slope(*args), complex)
@@ -280,8 +279,8 @@ def test_printed_tapes_show_the_body():
     assert "multiply" in shown
 
 
-def test_writes_to_the_carry_leave_what_came_in():
-    first, xs = random(np.complex128, 3), random(np.complex128, 5)
+def test_writes_to_the_carry_leave_what_came_in(rng):
+    first, xs = random(rng, np.complex128, 3), random(rng, np.complex128, 5)
 
     def loss(run, z, xs):
         def step(u, x):

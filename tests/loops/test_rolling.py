@@ -9,10 +9,11 @@ from tapegrad.program.rolling import roller
 from tapegrad.program.rolling.section import Section
 from tapegrad.program.rolling.stretches import Stretch, stretches
 
-RNG = np.random.default_rng(3)
 N = 23
-DATA, ROWS, TABLE = RNG.normal(size=N), RNG.normal(size=(N, 2)), RNG.normal(size=(N, N, 2))
-MATRIX = RNG.normal(size=(2, 2)) / 2
+DATA = np.random.default_rng(3).normal(size=N)
+ROWS = np.random.default_rng(4).normal(size=(N, 2))
+TABLE = np.random.default_rng(5).normal(size=(N, N, 2))
+MATRIX = np.random.default_rng(6).normal(size=(2, 2)) / 2
 LEAF = tg.tensor([0.3, -0.2])
 P = np.array([0.6, 0.3, 0.2, 0.9])
 
@@ -63,7 +64,7 @@ def rows_of_large_arrays(p):
     return x
 
 
-LARGE = RNG.normal(size=(8, 5000))
+LARGE = np.random.default_rng(7).normal(size=(8, 5000))
 
 
 def parts_of_an_argument(p):
@@ -445,9 +446,9 @@ def test_a_function_that_cannot_be_rolled_stays_what_it_is(monkeypatch):
         assert tg.jit(stacked)(P) == tg.jit(stacked, roll=False)(P)
 
 
-def test_numbers_that_the_tape_makes_anew_are_the_same():
+def test_numbers_that_the_tape_makes_anew_are_the_same(rng):
     """A tape shares its last numbers only: those that all iterations use are made anew between those of the data."""
-    data = RNG.normal(size=(300, 2))
+    data = rng.normal(size=(300, 2))
 
     def f(p):
         x = p[0]

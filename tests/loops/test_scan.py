@@ -8,8 +8,7 @@ import pytest
 import tapegrad as tg
 from tapegrad.loops.loop_op import LoopOp
 
-RNG = np.random.default_rng(7)
-MATRIX = RNG.normal(size=(2, 2)) / 2
+MATRIX = np.random.default_rng(7).normal(size=(2, 2)) / 2
 
 
 def unrolled(f, init, xs, length=None, reverse=False, **_):

@@ -21,10 +21,10 @@ from helpers.worker_functions import decay, dies, dies_once, rosenbrock
 METHOD = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
 multiprocessing.set_forkserver_preload(["tapegrad.optimize", "pytest", "distributed"])
 T = np.linspace(0.0, 2.0, 12)
-RNG = np.random.default_rng(0)
-TRUTH = RNG.uniform([1.0, 0.5], [3.0, 2.0], (150, 2))
-DATA = TRUTH[:, :1] * np.exp(-TRUTH[:, 1:] * T) + 0.01 * RNG.standard_normal((150, 12))
-STARTS = RNG.uniform(-2, 2, (100, 3))
+TRUTH = np.random.default_rng(0).uniform([1.0, 0.5], [3.0, 2.0], (150, 2))
+NOISE = 0.01 * np.random.default_rng(1).standard_normal((150, 12))
+DATA = TRUTH[:, :1] * np.exp(-TRUTH[:, 1:] * T) + NOISE
+STARTS = np.random.default_rng(2).uniform(-2, 2, (100, 3))
 
 
 def pool(workers: int = 2) -> ProcessPoolExecutor:

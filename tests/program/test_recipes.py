@@ -24,8 +24,7 @@ from tapegrad.program.streams.spec import IF_KNOWN
 from tapegrad.program.streams.stream import InstructionStream, empty_stream
 from tapegrad.special import logsumexp
 
-RNG = np.random.default_rng(0)
-X = RNG.uniform(-1, 1, (4, 72))
+X = np.random.default_rng(0).uniform(-1, 1, (4, 72))
 PROCESSES, PROGRAMS = 3, share(14)
 REDUCTIONS = (tg.max, tg.min, tg.nanmax, logsumexp)
 
@@ -61,10 +60,10 @@ def test_processes_that_differ_in_what_aliases_what(no_recipes: Path) -> None:
 @pytest.mark.parametrize("lines", [2, 16])
 @pytest.mark.parametrize("reduced", REDUCTIONS)
 def test_lines_of_a_table_that_is_closed_over(
-    reduced: Callable[..., Any], lines: int, no_recipes: Path
+    reduced: Callable[..., Any], lines: int, no_recipes: Path, rng: np.random.Generator
 ) -> None:
     """Segments reach the lines at addresses that no frame names."""
-    c = RNG.uniform(-1, 1, (lines, 64))
+    c = rng.uniform(-1, 1, (lines, 64))
 
     def f(x: Any) -> Any:
         return tg.sum(reduced(c, axis=0) * tg.sin(x)) + tg.sum(reduced(c * x, axis=0))
@@ -77,8 +76,8 @@ def test_lines_of_a_table_that_is_closed_over(
     assert list(no_recipes.glob("program.*"))
 
 
-def test_a_line_of_a_table_and_an_array_of_its_own(no_recipes: Path) -> None:
-    c = RNG.uniform(-1, 1, (3, 72))
+def test_a_line_of_a_table_and_an_array_of_its_own(no_recipes: Path, rng: np.random.Generator) -> None:
+    c = rng.uniform(-1, 1, (3, 72))
 
     def closing_over(d: np.ndarray, e: np.ndarray) -> Callable[[Any], Any]:
         return lambda x: tg.sum(tg.max(c * x, axis=0)) + tg.sum(x[0] * d) + tg.sum(x[1] * e)
@@ -88,11 +87,11 @@ def test_a_line_of_a_table_and_an_array_of_its_own(no_recipes: Path) -> None:
         assert_same(tg.jit(f, fuse=True)(X[:3]), tg.jit(f, fuse=False)(X[:3]))
 
 
-def test_derived_addresses_keep_their_array() -> None:
+def test_derived_addresses_keep_their_array(rng: np.random.Generator) -> None:
     """Numbers go by the order of the frames; a step to another line stays with the array that it began in."""
     count = 70_000
     frames = np.zeros((count, field.FIELDS), np.int64)
-    frames[:, field.X] = 4096 + 64 * RNG.permutation(count)
+    frames[:, field.X] = 4096 + 64 * rng.permutation(count)
     frames[1::2, field.Y_BAR] = frames[0::2, field.X]
     outside = ExternalAddresses([InstructionStream(frames[:9]), InstructionStream(frames[9:])])
     made_up = np.concatenate([stream.frames for stream in outside.streams])

@@ -16,9 +16,8 @@ from tapegrad.program.fusion.repetitions.distinct import distinct
 from tapegrad.program.fusion.repetitions.overlaps import Overlaps, ReadSpans
 from tapegrad.program.fusion.repetitions.row_columns import RowColumns
 
-RNG = np.random.default_rng(3)
-DATA = RNG.normal(size=(200, 6))
-TABLE = RNG.normal(size=(2, 2))
+DATA = np.random.default_rng(3).normal(size=(200, 6))
+TABLE = np.random.default_rng(4).normal(size=(2, 2))
 
 
 @pytest.fixture(autouse=True)
@@ -218,33 +217,33 @@ def test_rows_that_columns_do_not_describe_are_fused_one_by_one(monkeypatch: pyt
 
 
 @pytest.mark.parametrize("factor", [None, 0])  # zero: all rows have one hash
-def test_distinct_rows(factor: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_distinct_rows(factor: int | None, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
     if factor is not None:
         monkeypatch.setattr(distinct_rows, "_factors", lambda count: np.full(count, factor))
-    matrix = RNG.integers(-1, 2, (50, 3)) << RNG.integers(0, 60)
+    matrix = rng.integers(-1, 2, (50, 3)) << rng.integers(0, 60)
     first, number = distinct(matrix)
     np.testing.assert_array_equal(matrix[first[number]], matrix)
     assert len({tuple(row) for row in matrix.tolist()}) == len(first)
     assert first.tolist() == sorted(first.tolist())
 
 
-def _intervals(longest: int) -> tuple[np.ndarray, np.ndarray]:
-    starts = RNG.integers(0, 400, 120)
-    return starts, starts + RNG.integers(1, longest, 120)
+def _intervals(rng: np.random.Generator, longest: int) -> tuple[np.ndarray, np.ndarray]:
+    starts = rng.integers(0, 400, 120)
+    return starts, starts + rng.integers(1, longest, 120)
 
 
 @pytest.mark.parametrize("longest", [2, 9, 300])
-def test_highest_values_of_what_overlaps(longest: int) -> None:
-    starts, stops = _intervals(longest)
-    overlaps, values = Overlaps(starts, stops), RNG.integers(-9, 9, 120)
+def test_highest_values_of_what_overlaps(longest: int, rng: np.random.Generator) -> None:
+    starts, stops = _intervals(rng, longest)
+    overlaps, values = Overlaps(starts, stops), rng.integers(-9, 9, 120)
     assert overlaps.may_be_told()
     meet = (starts[:, None] < stops) & (starts < stops[:, None])
     np.testing.assert_array_equal(overlaps.highest(values), np.where(meet, values, -99).max(1))
 
 
 @pytest.mark.parametrize("count", [0, 1, 20])
-def test_bytes_that_are_read(count: int) -> None:
-    starts, stops = _intervals(30)
+def test_bytes_that_are_read(count: int, rng: np.random.Generator) -> None:
+    starts, stops = _intervals(rng, 30)
     spans = ReadSpans(starts[:count], stops[:count])
     expected = ((starts[:, None] < stops[:count]) & (starts[:count] < stops[:, None])).any(1)
     np.testing.assert_array_equal(spans.overlapping(starts, stops), expected)
@@ -252,10 +251,10 @@ def test_bytes_that_are_read(count: int) -> None:
     assert found == expected.tolist()
 
 
-def test_long_repetitions_are_cut_alike() -> None:
-    inner = np.tile(RNG.integers(0, 9, 37), 5)
-    step = np.concatenate([inner, RNG.integers(0, 9, 900), inner])
-    kinds = np.concatenate([RNG.integers(0, 9, 700), np.tile(step, 40), RNG.integers(0, 9, 77)])
+def test_long_repetitions_are_cut_alike(rng: np.random.Generator) -> None:
+    inner = np.tile(rng.integers(0, 9, 37), 5)
+    step = np.concatenate([inner, rng.integers(0, 9, 900), inner])
+    kinds = np.concatenate([rng.integers(0, 9, 700), np.tile(step, 40), rng.integers(0, 9, 77)])
     found = windows_of(kinds, 512, 128)
     edges = [found[0].start, *(each.stop for each in found)]
     assert edges == sorted(set(edges))

@@ -9,13 +9,14 @@ import scipy.sparse
 import tapegrad as tg
 from tapegrad import sparse
 
-rng = np.random.default_rng(4)
 DENSE = np.array([[2.0, 0.0, -1.0, 0.0], [0.0, 0.0, 0.0, 0.0], [0.5, 3.0, 0.0, 1.0], [0.0, 4.0, 0.0, -2.0]])
 A = scipy.sparse.csr_array(DENSE)
 B = scipy.sparse.csr_array(
     np.array([[1.0, 0.0, 2.0, 0.0], [0.0, 5.0, 0.0, 0.0], [0.0, 3.0, 0.0, 0.0], [1.0, 0.0, 0.0, 1.0]])
 )
-X, XS, ROW = rng.standard_normal(4), rng.standard_normal((4, 2)), rng.standard_normal((1, 4))
+X = np.random.default_rng(4).standard_normal(4)
+XS = np.random.default_rng(5).standard_normal((4, 2))
+ROW = np.random.default_rng(6).standard_normal((1, 4))
 ENTRIES = A.data.copy()
 ROWS, COLUMNS = A.tocoo().row, A.tocoo().col
 MAKERS = {
@@ -124,7 +125,7 @@ def test_operations_are_those_of_scipy(name, form):
 
 
 @pytest.mark.parametrize("name", SIMPLE)
-def test_derivatives_of_all_orders_and_modes(name):
+def test_derivatives_of_all_orders_and_modes(name, rng):
     function = OPERATIONS[name]
 
     def scalar(d, x):
@@ -165,7 +166,7 @@ DENSE_OPERATIONS = {
 }
 
 
-def test_lanes_files_and_sparse_jacobians(tmp_path):
+def test_lanes_files_and_sparse_jacobians(tmp_path, rng):
     def product(d, x):
         s = MAKERS["csr"](d)
         return (s.T @ s) @ x + s @ XS[:, 0]

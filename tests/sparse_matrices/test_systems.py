@@ -12,11 +12,13 @@ from tapegrad import sparse
 from tapegrad.engine.inspection.printing import custom_ops
 from tapegrad.sparse import superlu
 
-rng = np.random.default_rng(6)
 A = scipy.sparse.csr_array(
-    scipy.sparse.random_array((7, 7), density=0.25, rng=rng) + 3 * scipy.sparse.eye_array(7)
+    scipy.sparse.random_array((7, 7), density=0.25, rng=np.random.default_rng(6))
+    + 3 * scipy.sparse.eye_array(7)
 )
-ENTRIES, SIDE, SIDES = A.data.copy(), rng.standard_normal(7), rng.standard_normal((7, 2))
+ENTRIES = A.data.copy()
+SIDE = np.random.default_rng(7).standard_normal(7)
+SIDES = np.random.default_rng(8).standard_normal((7, 2))
 
 
 def matrix(d, form="csr"):

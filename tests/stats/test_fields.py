@@ -13,10 +13,8 @@ from helpers.same_derivatives import assert_same_derivatives
 from tapegrad import stats
 
 N = 7
-RNG = np.random.default_rng(0)
-X = RNG.standard_normal(N)
-MEAN = RNG.standard_normal(N)
-_SPREAD = RNG.standard_normal((N, N)) * (RNG.random((N, N)) < 0.3)
+X, MEAN = np.random.default_rng(0).standard_normal((2, N))
+_SPREAD = scipy.sparse.random_array((N, N), density=0.3, rng=np.random.default_rng(1))
 Q = scipy.sparse.csr_array(_SPREAD @ _SPREAD.T + np.eye(N))
 DENSE = Q.toarray()
 

@@ -12,8 +12,6 @@ from helpers.random_units import covariance
 from helpers.same_derivatives import assert_same_derivatives
 from tapegrad import stats
 
-RNG = np.random.default_rng(0)
-
 
 def triangulated(shape):
     """A grid of unit squares, each cut into two triangles."""
@@ -40,7 +38,7 @@ FIELDS = {
     "mesh": mesh(),
 }
 WITHOUT_VARIANCE = {"plane, nu 0": stats.matern_grid((5, 6), alpha=1), "mesh, nu 0": mesh(1)}
-X = RNG.standard_normal(30)
+X = np.random.default_rng(0).standard_normal(30)
 
 
 def dense(precision):
@@ -157,16 +155,16 @@ def test_finite_elements():
     assert plane @ field.stiffness @ plane == pytest.approx(area * (slope @ slope), rel=1e-12)
 
 
-def test_projections():
+def test_projections(rng):
     field = mesh()
-    at = RNG.uniform(0.02, 0.98, (50, 2)) * [4, 5] @ SLANTED
+    at = rng.uniform(0.02, 0.98, (50, 2)) * [4, 5] @ SLANTED
     for points in (at, field.points):
         weights = field.projection(points)
         np.testing.assert_allclose(weights @ field.points, points, atol=1e-12)
         np.testing.assert_allclose(weights.sum(1), 1.0, rtol=1e-12)
         assert weights.data.min() >= -1e-9
     grid = stats.matern_grid((4, 3, 2), (0.5, 1.0, 2.0))
-    at = RNG.uniform(0, 1, (20, 3)) * [1.5, 2.0, 2.0]
+    at = rng.uniform(0, 1, (20, 3)) * [1.5, 2.0, 2.0]
     np.testing.assert_allclose(grid.projection(at) @ grid.points, at, atol=1e-13)
     np.testing.assert_allclose(grid.projection(grid.points).toarray(), np.eye(24), atol=1e-13)
     border = grid.projection([[-0.2, 2.4, -0.9]]) @ grid.points
