@@ -6,36 +6,34 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from helpers.daily import daily
+from tapegrad.optimize import interruption
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise")
 
-# Searches that would go on for minutes; each has run before with a limit of evaluations, so that all is compiled.
+# Searches that would go on for minutes; each has run before with a limit of evaluations, so that all is compiled. The
+# signal is sent once a search has looked several times whether to show its progress, as all of them do between
+# evaluations: it has a point then, however busy the machine is.
 SEARCHES = """
-import json, os, signal, sys, threading, time, warnings
+import itertools, json, os, signal, sys, threading, time
 import numpy as np, tapegrad as tg
-from tapegrad.optimize.interruption import interrupts
+from tapegrad.engine.runtime.messages.progress import Progress
+from tapegrad.optimize import interruption
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background is started with SIGINT ignored
 def rosenbrock(x):
     return tg.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
 def residuals(x):
     return [10 * (x[1:] - x[:-1] ** 2), 1 - x[:-1]]
-def peak(t, height, center, width):
-    z = ((t - center) / width) ** 2
-    for _ in range(60):  # the same value, so that all fits take many seconds
-        z = np.log1p(np.expm1(z))
-    return height * np.exp(-z)
 draws = np.random.default_rng(0)
-long, wide, middle, short = (draws.uniform(-2, 2, size) for size in (100_000, 300, 150, 20))
+long, wide, middle, short = (draws.uniform(-2, 2, size) for size in (100_000, 300, 150, 60))
 fewer = middle[:60]
 starts = draws.uniform(-2, 2, (5000, 300))
-t = np.linspace(-3, 3, 25)
-rows = np.exp(-((t - draws.uniform(-1, 1, (200_000, 1))) ** 2)) + 0.05 * draws.normal(size=(200_000, 25))
 @tg.jit
 def ring(x):  # a flat minimum, which Newton's steps halve the distance to, again and again
     return (x - np.roll(x, 1)) ** 2 + x**4
@@ -47,7 +45,7 @@ def minimize(x0, limit, method, **options):
     given = {**dict.fromkeys(names, limit), **(NATIVE if method.startswith("native") else {})}
     return tg.optimize.minimize(f, x0, method=method, options=given, **options)
 def room(x):
-    time.sleep(0.02)  # no machine comes to the end of some 1,000 of these before the signal
+    time.sleep(0.02)  # no search comes to the end of some 1,000 of these before the signal
     return 4.0 * len(x) - x @ x
 ball = {"type": "ineq", "fun": room, "jac": lambda x: -2.0 * x}
 SEARCHES = {
@@ -68,45 +66,43 @@ SEARCHES = {
         r, fewer, max_nfev=limit, loss="soft_l1", bounds=(-5.0, 5.0), **LEAST),
     "least_squares lm": lambda limit: tg.optimize.least_squares(
         r, wide, method="lm", max_nfev=limit, **{**LEAST, "ftol": 3e-16, "xtol": 3e-16}),
-    "curve_fit": lambda limit: tg.optimize.curve_fit(
-        peak, t, rows if limit > 9 else rows[:300], [0.8, 0.1, 1.2], threads=2),
 }
-def interrupted(search, *delays, again=None):  # again: a signal is lost where Python ignores exceptions
-    over = threading.Event()
+def interrupted(search, signals=1):
+    under_way, over, looks = threading.Event(), threading.Event(), itertools.count()
+    def due(line):
+        if next(looks) == 5:
+            under_way.set()
+        return False
     def send():
-        for delay in delays:
-            time.sleep(delay)
-            os.kill(os.getpid(), signal.SIGINT)
-        while again is not None and not over.wait(again):
-            os.kill(os.getpid(), signal.SIGINT)
-    sender = threading.Thread(target=send)
+        under_way.wait()
+        for _ in range(signals):
+            if not over.wait(0.01):  # the later ones come while the first one is handled
+                os.kill(os.getpid(), signal.SIGINT)
+    Progress.due = property(due)
+    sender = threading.Thread(target=send, daemon=True)
     sender.start()
     try:
         return search(10**9)
     finally:
-        outlast(sender, over)
-def outlast(sender, over):  # signals that come when the search has ended are nobody's
+        outlast(sender, over, under_way)
+def outlast(sender, *events):  # signals that come when the search has ended are nobody's
     try:
-        over.set()
+        for event in events:
+            event.set()
         sender.join()
         time.sleep(0.001)  # where the last one is raised
     except KeyboardInterrupt:
-        outlast(sender, over)
+        outlast(sender, *events)
 def outcome(name):
     search = SEARCHES[name]
     search(8)
-    interrupts._latest = -np.inf
+    interruption.interrupts._latest = -np.inf
     began = time.perf_counter()
     try:
-        result = interrupted(search, 0.25)
+        result = interrupted(search)
     except KeyboardInterrupt:
         return {"raised": True}
     seconds = time.perf_counter() - began
-    if name == "curve_fit":
-        begun = np.isfinite(result.x).all(1)
-        ended = result.status != -2
-        return {"seconds": seconds, "statuses": np.unique(result.status).tolist(),
-                "ended": int(ended.sum()), "good": bool((begun[ended]).all() and np.isnan(result.cov[~ended]).all())}
     found = {"seconds": seconds, "status": int(result.status), "message": result.message,
              "success": bool(result.success), "nfev": int(result.nfev)}
     x = result.x
@@ -153,8 +149,8 @@ NAMES = (
 )
 
 
-def run(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", SEARCHES + program, *arguments]
+def run(program: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", program]
     return subprocess.run(command, capture_output=True, text=True, timeout=300, env={**os.environ})
 
 
@@ -178,7 +174,7 @@ def outcome() -> Iterator[Outcome]:
 
     yield ask
     stdin.close()
-    process.wait(60)
+    process.wait(300)
     stdout.close()
 
 
@@ -197,28 +193,59 @@ def test_what_was_found_is_returned(name: str, outcome: Outcome) -> None:
     assert found["seconds"] < 60.0  # of a search that would run for hours
 
 
-def test_fits_that_have_ended_stay(outcome: Outcome) -> None:
-    found = outcome("curve_fit")
-    assert -2 in found["statuses"]
-    assert found["ended"] > 0
-    assert found["good"]
+# The signal is sent when some fits have ended, and while others are left.
+CURVES = """
+import json, os, signal
+import numpy as np, tapegrad as tg
+from tapegrad.optimize.native import sharing
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sharing._PROGRESS_INTERVAL_S = 0.001
+def peak(t, height, center, width):
+    z = ((t - center) / width) ** 2
+    for _ in range(60):  # the same value, so that all fits take many seconds
+        z = np.log1p(np.expm1(z))
+    return height * np.exp(-z)
+def interrupt(done, count):
+    if done:
+        os.kill(os.getpid(), signal.SIGINT)
+draws, t = np.random.default_rng(0), np.linspace(-3, 3, 25)
+rows = np.exp(-((t - draws.uniform(-1, 1, (200_000, 1))) ** 2)) + 0.05 * draws.normal(size=(200_000, 25))
+result = tg.optimize.curve_fit(peak, t, rows, [0.8, 0.1, 1.2], threads=2, progress=interrupt)
+ended = result.status != -2
+found = {"all": ended.all(), "some": ended.any(), "finite": np.isfinite(result.x[ended]).all(),
+         "without covariance": np.isnan(result.cov[~ended]).all()}
+print(json.dumps({name: bool(value) for name, value in found.items()}))
+"""
+
+
+def test_fits_that_have_ended_stay() -> None:
+    done = run(CURVES)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == {"all": False, "some": True, "finite": True, "without covariance": True}
+
+
+def test_a_second_interrupt_follows_within_two_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = iter([10.0, 12.5, 14.4, 16.5])
+    monkeypatch.setattr(interruption, "time", SimpleNamespace(monotonic=lambda: next(times)))
+    interrupts = interruption.Interrupts()
+    assert [interrupts.is_second() for _ in range(4)] == [False, False, True, False]
 
 
 SECOND = """
+interruption._SECOND_S = np.inf
+SEARCHES["native"](8)
 seen = []
-def two():
-    for _ in range(3):
-        result = SEARCHES["native"](10**9)
-        seen.append(result.message[:11])
 try:
-    SEARCHES["native"](8)
-    interrupted(lambda limit: two(), 0.25, 0.5)
+    for _ in range(3):
+        seen.append(interrupted(SEARCHES["native"]).message[:11])
 except KeyboardInterrupt:
     print(seen)
 """
 APART = """
+interruption._SECOND_S = 0.0
 SEARCHES["native"](8)
-print([interrupted(SEARCHES["native"], 0.25).message[:11] for _ in range(2) if not time.sleep(2.1)])
+print([interrupted(SEARCHES["native"]).message[:11] for _ in range(2)])
 """
 THREADS = """
 slow = draws.uniform(-2, 2, (4, 300_000))
@@ -226,7 +253,7 @@ minimize(None, 2, "native", starts=slow, threads=2)
 def many(limit):
     return minimize(None, limit, "native", starts=slow, threads=2)
 try:
-    interrupted(many, 0.3, 0.01, 0.01, 0.01)
+    interrupted(many, signals=4)
 except KeyboardInterrupt:
     pass
 rubbish = [np.full(1_000_000, 7.0) for _ in range(10)]  # where the sessions were
@@ -258,7 +285,7 @@ except KeyboardInterrupt:
     ],
 )
 def test_interrupts(program: str, expected: str) -> None:
-    done = run(program)
+    done = run(SEARCHES + program)
     assert (done.returncode, done.stdout) == (0, expected), done.stderr
 
 
@@ -269,5 +296,5 @@ def test_a_process_that_is_terminated_ends() -> None:
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
     process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=60)
+    process.communicate(timeout=300)
     assert process.returncode == -signal.SIGTERM
