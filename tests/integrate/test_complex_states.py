@@ -31,8 +31,9 @@ def test_states_and_steps_are_those_of_scipy(method, t_eval):
     found, known = (
         each(driven, (0, 2), PSI, method, t_eval) for each in (solve_ivp, scipy.integrate.solve_ivp)
     )
-    np.testing.assert_array_equal(found.t, known.t)
-    np.testing.assert_allclose(found.y, known.y, rtol=1e-13, atol=1e-13)
+    # Slopes are products of matrices: NumPy's BLAS rounds otherwise on other processors, and steps follow
+    np.testing.assert_allclose(found.t, known.t, rtol=1e-11)
+    np.testing.assert_allclose(found.y, known.y, rtol=1e-11, atol=1e-11)
     assert (found.nfev, found.y.dtype) == (known.nfev, np.complex128)
 
 

@@ -85,7 +85,7 @@ def test_methods_without_derivatives(method):
     expected = scipy.optimize.minimize(by_hand, START, method=method)
     ours = minimize(rosenbrock, START, method=method)
     assert ours.nfev == expected.nfev
-    np.testing.assert_array_equal(ours.x, expected.x)
+    np.testing.assert_allclose(ours.x, expected.x, rtol=1e-12)
 
 
 def test_a_hessian_of_the_callers_is_used():
@@ -570,7 +570,7 @@ def test_refused(name):
 
 def test_importing_the_package_does_not_import_scipys_optimisers():
     code = "import sys, tapegrad; sys.exit('scipy.optimize' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], timeout=120).returncode == 0
+    assert subprocess.run([sys.executable, "-c", code], timeout=300).returncode == 0
 
 
 @pytest.mark.parametrize("method", ["BFGS", "native"])
