@@ -132,26 +132,27 @@ def test_threads_wait_for_the_one_that_executes(folder: Path) -> None:
 def test_a_child_forked_while_a_module_is_executed_executes_it_itself(folder: Path) -> None:
     """The thread that does it is not there."""
     (folder / "one.py").write_text(
-        f"import threading, time\nfrom {NAME} import executed\n"
-        "executed.append(threading.current_thread().name)\n"
-        "if threading.current_thread().name == 'slow':\n    time.sleep(1.0)\nvalue = 1\n"
+        f"import threading\nfrom {NAME} import executed\nthread = threading.current_thread()\n"
+        "executed.append(thread.name)\nif thread.name == 'slow':\n    thread.forked.wait()\nvalue = 1\n"
     )
     program = f"""
 import os, threading, time
 import {NAME} as package
 slow = threading.Thread(target=lambda: package.one.value, name="slow", daemon=True)
+slow.forked = threading.Event()
 slow.start()
 while not package.executed: time.sleep(0.01)
 child = os.fork()
 if child == 0:
     os._exit(0 if package.one.value == 1 and package.executed == ["slow", "MainThread"] else 1)
 assert os.waitpid(child, 0)[1] == 0
+slow.forked.set()
 slow.join()
 """
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", program],
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(folder.parent), *sys.path])},
-        capture_output=True, text=True, check=False, timeout=120,
+        capture_output=True, text=True, check=False, timeout=300,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
 

@@ -1,6 +1,7 @@
 """Progress appears after a second, on terminals and in notebooks, and nowhere else."""
 
 import os
+import re
 import sys
 import threading
 import time
@@ -207,7 +208,7 @@ def test_one_search_leaves_its_evaluations_behind(name: str, capsys: pytest.Capt
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith(f"{name}: {found.nfev} evaluations, ")
     value = found.fun if name == "minimize" else found.cost
-    assert f" {value:.6g} in 0." in line
+    assert re.search(rf" {re.escape(f'{value:.6g}')} in \d+\.\d s$", line)
 
 
 # --- steps that cannot look at the clock ---------------------------------------------------------------------------
@@ -223,7 +224,7 @@ def impatient(terminal: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
 
 
 def wait_for(is_true: Callable[[], bool]) -> None:
-    end = time.perf_counter() + 60
+    end = time.perf_counter() + 300
     while not is_true():
         assert time.perf_counter() < end
         time.sleep(0.002)
@@ -256,14 +257,15 @@ def test_a_fork_ends_the_thread(impatient: None) -> None:
         assert SlowStep._reporter is None
 
 
-def test_long_recordings_are_shown(impatient: None, capsys: pytest.CaptureFixture[str]) -> None:
+def test_long_recordings_are_shown(impatient: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """The function waits for its line, as one of a million instructions would."""
+    shown = threading.Event()
+    monkeypatch.setattr(stderr, "show", lambda text: "chain: 20 instructions" in text and shown.set())
 
     def chain(x: Any) -> Any:
         for _ in range(20):
             x = x * 0.5
-        time.sleep(0.5)
+        assert shown.wait(300)
         return x.sum()
 
     tg.grad(tg.jit(chain))(np.ones(3))
-    assert "chain: 20 instructions" in capsys.readouterr().err

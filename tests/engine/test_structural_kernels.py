@@ -211,4 +211,4 @@ def test_a_second_process_compiles_nothing(tmp_path):
     environment = {**os.environ, "TAPEGRAD_CACHE_DIR": str(tmp_path)}
     for field in ("miss", "hit"):
         command = [sys.executable, "-c", _SECOND_PROCESS, field]
-        subprocess.run(command, env=environment, check=True, capture_output=True, timeout=120)
+        subprocess.run(command, env=environment, check=True, capture_output=True, timeout=300)
