@@ -312,3 +312,24 @@ def test_special_values_stay_as_they_are():
         return tg.scan(lambda u, x: (u + np.where(x != 0, np.sqrt(x), 0), None), 0j, z)[0].real
 
     np.testing.assert_allclose(tg.grad(guarded)(np.array([0j, 4.0 + 0j])), [0, 0.25])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, *COMPLEX])
+def test_products_of_elements_may_be_compared(dtype, rng):
+    """An element is itself in all lanes, and not the first one of its line, whatever LLVM makes of a comparison."""
+
+    def iterated(carry, z):
+        t, before, latest, count = carry
+        line = z * t
+        value = (np.conj(line[0]) * line[1]).real
+        both = (value > 0) & (before > 0)
+        return t * t.dtype.type(0.9), value, np.where(both, latest, before), count + 1
+
+    def run(z, t):
+        return tg.while_loop(lambda carry: carry[3] < 3, lambda carry: iterated(carry, z), (t, t, t, 0))[:3]
+
+    z, t = random(rng, dtype, 2), random(rng, np.zeros(1, dtype).real.dtype, 1)[0]
+    known = t, t, t, 0
+    for _ in range(3):
+        known = iterated(known, z)
+    close(tg.jit(run)(z, t), known[:3], np.dtype(t.dtype))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Union
 
 from tapegrad.engine.codegen.ir.body import Body, Operand, Value
-from tapegrad.engine.codegen.ir.operations import is_nan, select, shuffled
+from tapegrad.engine.codegen.ir.operations import is_nan, lane_of, select, shuffled
 from tapegrad.engine.codegen.ir.types import Type
 
 Number = Union[Value, "ComplexValue"]
@@ -187,8 +187,11 @@ def copies(element: Value, lanes: int = 0) -> Number:
 
 
 def spread(x: Number, lane: int) -> Number:
-    """Return a lane of a vector in all lanes."""
-    return by_parts(lambda part: shuffled(part, part, [lane] * part.type.lanes), x)
+    """Return a lane of a vector in all lanes.
+
+    It is taken out first: in place of a shuffle LLVM 22 takes lane 0 where AVX-512 compares what is computed from it.
+    """
+    return by_parts(lambda part: part.body.splat(lane_of(part, lane), part.type.lanes), x)
 
 
 def with_lane(x: Number, lane: int, other: Number) -> Number:

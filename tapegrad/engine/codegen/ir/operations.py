@@ -186,6 +186,11 @@ def scaled(x: Value, k: Value) -> Value:
     return x * power_of_two(half) * power_of_two(k - half)
 
 
+def lane_of(x: Value, number: int) -> Value:
+    """Return an element of a vector."""
+    return x.body.emit(Type(x.type.element), f"extractelement {x}, i32 {number}")
+
+
 def first_lane(x: Value) -> Value:
     """Return the first element of a vector."""
-    return x.body.emit(Type(x.type.element), f"extractelement {x}, i32 0")
+    return lane_of(x, 0)
