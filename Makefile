@@ -9,7 +9,7 @@ PYTEST_FLAGS ?= -n auto --maxprocesses=2
 
 .DEFAULT_GOAL := help
 .PHONY: help run test test-all test-rest test-half test-numba test-guarded test-tiny test-op test-versions test-oldest \
-	test-libraries memcheck lint gen docs size perf clean
+	test-libraries test-times memcheck lint gen docs size perf clean
 # The tests of what reads and writes memory: compiled code on frames, and programs that are replayed and fused.
 # Left out are those of files, processes, messages, and of what Python alone does.
 ON_MEMORY := tests/engine tests/program tests/loops tests/autodiff/test_random_programs.py \
@@ -41,9 +41,9 @@ test-all: test test-rest test-numba test-guarded memcheck test-versions ## all t
 test-rest: $(VENV)/.installed-test ## the cases that `make test` leaves out, and random programs
 	TAPEGRAD_TESTS=rest $(BIN)/python -m pytest $(PYTEST_FLAGS)
 
-# Seeds that are even have one half, the others the other one.
+# Two consecutive seeds have all of them.
 test-half: $(VENV)/.installed-test ## a half of the cases of `make test-rest`, by the seed
-	TAPEGRAD_TESTS=half $(BIN)/python -m pytest $(PYTEST_FLAGS)
+	TAPEGRAD_TESTS=rest/2 $(BIN)/python -m pytest $(PYTEST_FLAGS)
 
 # Both compilers have to give the same bits: kernels are held against the same oracles, of which many are exact.
 test-numba: $(VENV)/.installed-test ## the tests of the engine with Numba compiling what the translator does otherwise
@@ -51,6 +51,11 @@ test-numba: $(VENV)/.installed-test ## the tests of the engine with Numba compil
 
 test-guarded: $(VENV)/.installed-test ## the tests on memory with each block between guard pages
 	TAPEGRAD_GUARD_PAGES=1 $(BIN)/python -m pytest $(PYTEST_FLAGS) $(ON_MEMORY)
+
+# The first run compiles; the second one measures those cases alone that took long in the first one.
+test-times: $(VENV)/.installed-test ## measure the cases that are too dear to be daily, tests/case_times.txt: hours
+	TAPEGRAD_CASE_TIMES=1 TAPEGRAD_TESTS=all $(BIN)/python -m pytest $(PYTEST_FLAGS)
+	TAPEGRAD_CASE_TIMES=1 TAPEGRAD_TESTS=costly $(BIN)/python -m pytest $(PYTEST_FLAGS)
 
 # One process, and one file: collecting the whole suite takes longer than these tests.
 test-tiny: $(VENV)/.installed-test ## a test or more of every room of the package, within seconds

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import settings
 
 import tapegrad as tg
-from helpers import daily
+from helpers import case_times, daily
 from tapegrad.engine import guard_pages
 from tapegrad.engine.inspection import verify
 from tapegrad.transforms.calling import watching_cost
@@ -30,26 +30,32 @@ settings.load_profile("tapegrad")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Draw the seed of the random programs once, for all processes, and let pytest write bytecode.
+    """Draw the seed of the random programs once, for all processes, and measure the cases. Let pytest write bytecode.
 
     Without bytecode every process rewrites the assertions of 340 files anew: 10 s.
     """
     sys.dont_write_bytecode = False
     os.environ.setdefault(daily.SEED, str(random.randrange(1_000_000)))
+    daily.check_selection()
+    config.pluginmanager.register(case_times.CaseTimes(daily.IS_DAILY))
 
 
 def pytest_report_header() -> str:
     """Say which selection runs, and how to repeat it."""
-    chosen = f"{daily.SELECTION} cases (TAPEGRAD_TESTS: daily, rest, half or all)"
-    return f"{chosen}, {daily.SEED}={os.environ[daily.SEED]}"
+    part = "" if daily.PARTS == 1 else f"1/{daily.PARTS} of the "
+    selections = "TAPEGRAD_TESTS: daily, rest or all, or a part, as in rest/8"
+    return f"{part}{daily.SELECTION} cases ({selections}), {daily.SEED}={os.environ[daily.SEED]}"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect what another selection runs."""
+    """Deselect what another selection runs. Processes share the tests file by file, the dearest first."""
+    config.stash[case_times.COLLECTED] = {item.nodeid for item in items}
     left_out = daily.left_out(items)
     config.hook.pytest_deselected(items=left_out)
     gone = set(left_out)
     items[:] = [item for item in items if item not in gone]
+    if hasattr(config, "workerinput"):
+        case_times.sort_dearest_file_first(items)
 
 
 @pytest.fixture(autouse=True, scope="session")

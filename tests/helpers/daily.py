@@ -1,8 +1,9 @@
 """The daily selection of the suite: `make test` runs it, `make test-all` the rest, too.
 
-A table-driven test says with `daily` which of its cases are run each time. The environment variable ``TAPEGRAD_TESTS``
-is ``rest`` for all other cases and whatever is drawn at random, ``half`` for a half of these, ``all`` for both, and
-``daily`` by default.
+A table-driven test says with `daily` which of its cases are run each time; a case that takes too long is not among them
+(`case_times`). The environment variable ``TAPEGRAD_TESTS`` is ``rest`` for all other cases and whatever is drawn at
+random, ``all`` for both, ``costly`` for those of ``tests/case_times.txt``, and ``daily`` by default. ``rest/8`` is an
+eighth of a selection: eight consecutive seeds have all of it.
 """
 
 import os
@@ -14,11 +15,17 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-SELECTION = os.environ.get("TAPEGRAD_TESTS", "daily")
+from helpers import case_times
+
+SELECTIONS = ("daily", "rest", "all", "costly")
+SELECTION, _, _parts = os.environ.get("TAPEGRAD_TESTS", "daily").partition("/")
+PARTS = int(_parts or 1)
 IS_DAILY = SELECTION == "daily"
 SEED = "TAPEGRAD_TESTS_SEED"  # environment variable: the first seed of the unseeded random programs
+TIMES = case_times.read_times()
 not_daily = pytest.mark.daily(every=0)
 drawn = pytest.mark.drawn  # more or other examples are drawn in the rest of the suite, which repeats the test
+anew = pytest.mark.anew  # a case of this run alone: its name has the seed
 
 
 def daily(
@@ -44,6 +51,18 @@ def daily(
     return pytest.mark.daily(turns=turns, among=among, always=always, every=every)
 
 
+def check_selection() -> None:
+    """Check the environment variables."""
+    if SELECTION not in SELECTIONS:
+        raise pytest.UsageError(
+            f"TAPEGRAD_TESTS={SELECTION}: write {', '.join(SELECTIONS)}, or a part, as in rest/8"
+        )
+    if case_times.IS_MEASURED and SELECTION not in ("all", "costly"):
+        raise pytest.UsageError(
+            "TAPEGRAD_CASE_TIMES: only TAPEGRAD_TESTS=all and costly have all cases over the budget"
+        )
+
+
 def left_out(items: list[pytest.Item]) -> list[pytest.Item]:
     """Return the tests that are not in the selection."""
     rest = _rest(items)
@@ -55,14 +74,13 @@ def left_out(items: list[pytest.Item]) -> list[pytest.Item]:
 
 def selects(name: str, is_daily: bool) -> bool:
     """Return whether the selection has the case of this name, which the daily selection has or not."""
-    if SELECTION == "half":
-        return not is_daily and not _is_in_other_half(name)
-    return {"daily": is_daily, "rest": not is_daily, "all": True}[SELECTION]
+    is_selected = {"daily": is_daily, "rest": not is_daily, "all": True, "costly": name in TIMES}[SELECTION]
+    return is_selected and (PARTS == 1 or _is_in_part(name))
 
 
-def _is_in_other_half(name: str) -> bool:
-    """Return whether runs with the next seed have this case, and not those with the present one."""
-    return (zlib.crc32(name.encode()) + int(os.environ[SEED])) % 2 == 1
+def _is_in_part(name: str) -> bool:
+    """Return whether the seed has this case: of `PARTS` consecutive seeds one has it."""
+    return (zlib.crc32(name.encode()) + int(os.environ[SEED])) % PARTS == 0
 
 
 def _is_drawn(item: pytest.Item) -> bool:
@@ -76,7 +94,22 @@ def _rest(items: list[pytest.Item]) -> set[pytest.Item]:
     for item in items:
         if isinstance(item, pytest.Function) and item.get_closest_marker("daily"):
             marked[item.nodeid.partition("[")[0]].append(item)
-    return {item for cases in marked.values() for item in _not_daily(cases)}
+    rest = {item for cases in marked.values() for item in _not_daily(cases)}
+    return rest | _too_dear([item for item in items if item not in rest])
+
+
+def _too_dear(items: list[pytest.Item]) -> set[pytest.Item]:
+    """Return those of the daily tests that exceed the budget of a case, or of each row that a case goes through."""
+    seconds = {item.nodeid: TIMES[item.nodeid] / _row_count(item) for item in items if item.nodeid in TIMES}
+    times = {name: per_row for name, per_row in seconds.items() if per_row >= case_times.BUDGET_S}
+    names = case_times.over_budget({item.nodeid for item in items}, times)
+    return {item for item in items if item.nodeid in names}
+
+
+def _row_count(item: pytest.Item) -> int:
+    """Return how many rows of a table a case goes through (`table_loops`), 1 for other cases."""
+    rows = item.callspec.params.get("rows") if hasattr(item, "callspec") else None
+    return max(len(rows), 1) if isinstance(rows, list) else 1
 
 
 def _not_daily(cases: list[pytest.Function]) -> Iterator[pytest.Function]:
@@ -139,9 +172,9 @@ def random_seeds(first: int, count: int, step: int = 10) -> pytest.MarkDecorator
     There are as many new ones as old ones. The processes of one run draw the same; a failure names them, and
     ``TAPEGRAD_TESTS_SEED`` repeats them.
     """
-    starts = [*range(first, first + share(count), step)]
+    starts = dict.fromkeys(range(first, first + share(count), step), (drawn,))
     if not IS_DAILY:
         new = 1_000_000 + int(os.environ.get(SEED, "0")) * 10_000 + first
-        starts += range(new, new + count, step)
-    cases = [pytest.param(range(k, k + step), id=f"{k}", marks=drawn) for k in starts]
+        starts |= dict.fromkeys(range(new, new + count, step), (drawn, anew))
+    cases = [pytest.param(range(k, k + step), id=f"{k}", marks=marks) for k, marks in starts.items()]
     return pytest.mark.parametrize("seeds", cases)
