@@ -4,12 +4,19 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := tapegrad tests perf docs
 DOCS := docs/_build
-# Two test processes: more of them compile the same kernels at the same time on a fresh machine.
-PYTEST_FLAGS ?= -n auto --maxprocesses=2
+# Two test processes: more of them compile the same kernels at the same time on a fresh machine. Each takes whole files,
+# whose kernels and fixtures are then made once, in the order of tests/conftest.py: the dearest first.
+PYTEST_FLAGS ?= -n auto --maxprocesses=2 --dist loadfile --no-loadscope-reorder
+# The malloc that tests run on. The checking one is glibc's, which looks for writes past blocks and for bad frees; it is
+# for the tests alone.
+MALLOC ?= usual
+$(if $(filter usual checking,$(MALLOC)),,$(error MALLOC is usual or checking))
+MALLOC_checking := LD_PRELOAD=libc_malloc_debug.so.0 MALLOC_CHECK_=3
+PYTEST := $(MALLOC_$(MALLOC)) $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all test-rest test-half test-numba test-guarded test-tiny test-op test-versions test-oldest \
-	test-libraries test-times memcheck lint gen docs size perf clean
+.PHONY: help run install test test-all test-checked test-rest test-eighth test-numba test-numba-tiny test-guarded \
+	test-guarded-half test-tiny test-op test-versions test-oldest test-libraries test-times lint gen docs size perf clean
 # The tests of what reads and writes memory: compiled code on frames, and programs that are replayed and fused.
 # Left out are those of files, processes, messages, and of what Python alone does.
 ON_MEMORY := tests/engine tests/program tests/loops tests/autodiff/test_random_programs.py \
@@ -26,46 +33,61 @@ ON_AN_OP := tests/ops tests/engine/test_elementwise_kernels.py tests/engine/test
 ON_ALL_OPS := $(addprefix tests/ops/test_ops_table.py::test_,rows_are_well_formed oracle_knows_every_function \
 	generated_examples_are_those_of_the_table) tests/test_docstrings.py tests/test_typing.py tests/frontend/test_coverage.py
 
+# What both compilers have to agree in: results to the last bit, which the daily selection leaves out, and each room.
+ON_BOTH_COMPILERS := tests/test_tiny.py tests/engine/test_both_compilers.py
+
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: $(VENV)/.installed ## install, then fit the 27 NIST regressions from both starting points
 	$(BIN)/tapegrad fit
 
-test: $(VENV)/.installed-test ## install, then run the daily half of the test suite
-	$(BIN)/python -m pytest $(PYTEST_FLAGS)
+install: $(VENV)/.installed-test $(VENV)/.installed-docs ## install what the tests and the site need
 
-test-all: test test-rest test-numba test-guarded memcheck test-versions ## all that there is to run: half an hour
+test: $(VENV)/.installed-test ## install, then run the daily half of the test suite
+	$(PYTEST) $(PYTEST_FLAGS)
+
+test-checked: $(VENV)/.installed-test ## the same under glibc's checking malloc (Linux only)
+	$(MAKE) test MALLOC=checking
+
+test-all: $(VENV)/.installed-test ## all tests that there are, in every way: hours; then a table of them
+	$(PYTHON) tests/stages.py all
 
 # Random programs and properties are drawn anew here; the first lines say the seed.
 test-rest: $(VENV)/.installed-test ## the cases that `make test` leaves out, and random programs
-	TAPEGRAD_TESTS=rest $(BIN)/python -m pytest $(PYTEST_FLAGS)
+	TAPEGRAD_TESTS=rest $(PYTEST) $(PYTEST_FLAGS)
 
-# Two consecutive seeds have all of them.
-test-half: $(VENV)/.installed-test ## a half of the cases of `make test-rest`, by the seed
-	TAPEGRAD_TESTS=rest/2 $(BIN)/python -m pytest $(PYTEST_FLAGS)
+# Eight consecutive seeds have all of them.
+test-eighth: $(VENV)/.installed-test ## an eighth of the cases of `make test-rest`, by the seed
+	TAPEGRAD_TESTS=rest/8 $(PYTEST) $(PYTEST_FLAGS)
 
 # Both compilers have to give the same bits: kernels are held against the same oracles, of which many are exact.
 test-numba: $(VENV)/.installed-test ## the tests of the engine with Numba compiling what the translator does otherwise
-	TAPEGRAD_TRANSLATE=0 $(BIN)/python -m pytest $(PYTEST_FLAGS) tests/engine tests/test_tiny.py $(ON_PROCESSES)
+	TAPEGRAD_TRANSLATE=0 $(PYTEST) $(PYTEST_FLAGS) tests/engine tests/test_tiny.py $(ON_PROCESSES)
+
+test-numba-tiny: $(VENV)/.installed-test ## the few of them that hold both compilers against each other
+	TAPEGRAD_TESTS=all TAPEGRAD_TRANSLATE=0 $(PYTEST) $(PYTEST_FLAGS) -n 1 $(ON_BOTH_COMPILERS)
 
 test-guarded: $(VENV)/.installed-test ## the tests on memory with each block between guard pages
-	TAPEGRAD_GUARD_PAGES=1 $(BIN)/python -m pytest $(PYTEST_FLAGS) $(ON_MEMORY)
+	TAPEGRAD_GUARD_PAGES=1 $(PYTEST) $(PYTEST_FLAGS) $(ON_MEMORY)
+
+test-guarded-half: $(VENV)/.installed-test ## a half of them, by the seed
+	TAPEGRAD_TESTS=daily/2 $(MAKE) test-guarded
 
 # The first run compiles; the second one measures those cases alone that took long in the first one.
 test-times: $(VENV)/.installed-test ## measure the cases that are too dear to be daily, tests/case_times.txt: hours
-	TAPEGRAD_CASE_TIMES=1 TAPEGRAD_TESTS=all $(BIN)/python -m pytest $(PYTEST_FLAGS)
-	TAPEGRAD_CASE_TIMES=1 TAPEGRAD_TESTS=costly $(BIN)/python -m pytest $(PYTEST_FLAGS)
+	TAPEGRAD_CASE_TIMES=1 TAPEGRAD_TESTS=all $(PYTEST) $(PYTEST_FLAGS)
+	TAPEGRAD_CASE_TIMES=1 TAPEGRAD_TESTS=costly $(PYTEST) $(PYTEST_FLAGS)
 
 # One process, and one file: collecting the whole suite takes longer than these tests.
 test-tiny: $(VENV)/.installed-test ## a test or more of every room of the package, within seconds
-	$(BIN)/python -m pytest -q tests/test_tiny.py
+	$(PYTEST) -q tests/test_tiny.py
 
 # The first line fails if there is no op of this name: no test is selected.
 test-op: $(VENV)/.installed-test ## the tests of one elementwise op, a minute: make test-op NAME=log1p
 	@test -n "$(NAME)" || { echo "say which op: make test-op NAME=log1p" >&2; exit 2; }
-	$(BIN)/python -m pytest -q $(PYTEST_FLAGS) -k "$(NAME)" $(ON_AN_OP)
-	$(BIN)/python -m pytest -q $(PYTEST_FLAGS) $(ON_ALL_OPS)
+	$(PYTEST) -q $(PYTEST_FLAGS) -k "$(NAME)" $(ON_AN_OP)
+	$(PYTEST) -q $(PYTEST_FLAGS) $(ON_ALL_OPS)
 
 # Each environment is 500 MB and compiles into a cache of its own: the first run takes minutes an environment.
 test-versions: $(VENV)/.installed-test ## test-tiny and the engine's tests, oldest and newest dependencies, each Python at hand
@@ -76,10 +98,6 @@ test-oldest: $(VENV)/.installed-test ## test-tiny and a part of the engine's tes
 
 test-libraries: $(VENV)/.installed-test ## the tests of tapegrad.interop with PyMC, PyTorch and the others (2 GB)
 	$(BIN)/python tests/versions.py libraries
-
-# LD_PRELOAD is for the tests alone: glibc's checking allocator looks for writes past blocks and for bad frees.
-memcheck: $(VENV)/.installed-test ## the tests on memory under glibc's checking malloc (Linux only)
-	LD_PRELOAD=libc_malloc_debug.so.0 MALLOC_CHECK_=3 $(BIN)/python -m pytest $(PYTEST_FLAGS) $(ON_MEMORY)
 
 lint: $(VENV)/.installed-test ## check format, style and types
 	$(BIN)/ruff format --check $(SOURCES)
@@ -92,7 +110,7 @@ gen: $(VENV)/.installed-test ## write what follows from tables and signatures: d
 # Warnings are errors, unknown references are warnings (-n), and every example is run: those of the docstrings by pytest,
 # which takes 7 s, the cells of pages and the scripts of the gallery by the build.
 docs: $(VENV)/.installed-docs $(VENV)/.installed-test ## build the site, docs/_build/html/index.html, and run all of its examples
-	$(BIN)/python -m pytest -q -n 0 tests/test_docstrings.py -k examples_run
+	$(PYTEST) -q -n 0 tests/test_docstrings.py -k examples_run
 	$(BIN)/python -m sphinx -W --keep-going -n -q -j 2 -b html -d $(DOCS)/doctrees docs $(DOCS)/html
 
 size: ## count files, lines and functions of each room, and show how long and how wide they are

@@ -127,7 +127,8 @@ def versions(interpreter: Path) -> str:
 
 def result_of(interpreter: Path, run: Run) -> tuple[bool, str]:
     """Run tests; return whether they passed, and pytest's last line."""
-    command = [str(interpreter), "-m", "pytest", "-q", "-n", "auto", "--maxprocesses=2", *run.files]
+    flags = ["-q", "-n", "auto", "--maxprocesses=2", "--dist", "loadfile"]
+    command = [str(interpreter), "-m", "pytest", *flags, *run.files]
     variables = {**os.environ, "PYTHONPATH": str(ROOT), **run.variables}
     began = time.monotonic()
     done = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True)
