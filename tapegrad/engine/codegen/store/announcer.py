@@ -1,6 +1,7 @@
 """Saying on stderr why a first call takes long: how many functions are compiled, of how many that it needs."""
 
 import contextlib
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -14,6 +15,12 @@ _MIN_ANNOUNCED = 4  # functions to be compiled that are sure to take so long
 _ADVICE = "(`tapegrad warmup` compiles all of them, `tapegrad info` says where they are kept)"
 
 Name = tuple[str, str]  # module and function
+
+
+class _Depth(threading.local):
+    """Number of compilations of this thread that are nested in one another."""
+
+    depth = 0
 
 
 class Announcer:
@@ -30,7 +37,7 @@ class Announcer:
             0,
             0.0,
         )  # since a line has said how many were compiled, and how long that took
-        self._depth = 0
+        self._thread = _Depth()
         self._said = False
         self._quiet = False
 
@@ -46,16 +53,16 @@ class Announcer:
     def compiling(self, function: Callable[..., Any]) -> Iterator[None]:
         """Around the compilation of a function, or the attempt to take it from the cache."""
         name = (function.__module__, function.__qualname__)
-        if self._quiet or self._depth > 0 or cache.holds(*name):
+        if self._quiet or self._thread.depth > 0 or cache.holds(*name):
             yield
             return
-        self._depth += 1
+        self._thread.depth += 1
         began = time.perf_counter()
         try:
             self._announce(name)
             yield
         finally:
-            self._depth -= 1
+            self._thread.depth -= 1
             self._seconds += time.perf_counter() - began
             self._count(name)
 

@@ -48,6 +48,8 @@ _OF_FLOATS: dict[Any, str] = {
     math.log: "log",
     np.sqrt: "sqrt",
     np.log: "log",
+    np.log2: "log2",
+    np.ceil: "ceil",
 }
 _OF_C: dict[Any, str] = {  # of float64
     function: function.__name__ for function in (math.atan, math.expm1, math.hypot, math.lgamma, math.log1p)
@@ -165,8 +167,12 @@ class CallTranslator(ExpressionTranslator):
             return functools.reduce(functools.partial(self._extreme, function), map(self._as_number, given))
         if function in _OF_C:
             return self._of_c(_OF_C[function], [self._as_number(value) for value in given])
+        if function is math.ldexp:
+            return self._ldexp(*map(self._as_number, given))
         if len(given) != 1:
             raise NotPlainError(f"a call of {function}")
+        if function is math.frexp:
+            return self._frexp(self._as_number(given[0]))
         if function in _OF_FLOATS:
             return self._of_float(_OF_FLOATS[function], self._as_number(given[0]))
         if function in _ARE_NAN:
@@ -215,6 +221,19 @@ class CallTranslator(ExpressionTranslator):
         if any(number.type != F64 for number in numbers):
             raise NotPlainError(f"{name} of what is no float64")
         return called(self.builder, name, numbers, F64)
+
+    def _ldexp(self, mantissa: Any, exponent: Any) -> Any:
+        if (mantissa.type, exponent.type) != (F64, I64):
+            raise NotPlainError("ldexp of other numbers")
+        return called(self.builder, "ldexp", [mantissa, self.builder.trunc(exponent, I32)], F64)
+
+    def _frexp(self, number: Any) -> Any:
+        if number.type != F64:
+            raise NotPlainError("frexp of what is no float64")
+        with self.builder.goto_entry_block():  # in a loop, each iteration would take more of the stack
+            exponent = self.builder.alloca(I32)
+        mantissa = called(self.builder, "frexp", [number, exponent], F64)
+        return Record(None, (mantissa, self.builder.sext(self.builder.load(exponent), I64)))
 
     def _of_float(self, name: str, number: Any) -> Any:
         """Call one of LLVM's own functions."""

@@ -4,6 +4,7 @@ Derivatives are blocks of an exponential: ``expm([[A, E], [0, A]])`` has ``expm(
 derivative along E (Najfeld and Havel 1995). The cotangent is the derivative of ``expm(A^T)`` along y_bar.
 """
 
+import math
 from typing import Any
 
 import numpy as np
@@ -111,7 +112,7 @@ def _exponential(loops: int, routines: Lapack, a: Matrix, y: Matrix, scratch: in
     zero, norm, squarings = routines.zero, _norm(a, routines.zero), 0
     if norm > _RADIUS and norm < np.inf:
         squarings = int(np.ceil(np.log2(norm / _RADIUS)))
-    _scale(a, 0.5**squarings, zero)
+    _scale(a, math.ldexp(1.0, -squarings), zero)
     _approximant(loops, routines, a, y, scratch)
     half = by_rows(scratch, a.rows, a.rows, zero)
     for _ in range(squarings):
