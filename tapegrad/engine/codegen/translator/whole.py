@@ -53,7 +53,10 @@ def _address(function: Any, kind: str, define: Callable[[], objects.Definition])
     # The module may have been imported after the state was taken.
     sources.check(getattr(function.__code__, "co_filename", ""))
     try:
-        return _loaded(lambda: _code(name, module, define))
+        try:
+            return _load(_code(name, module, define))
+        except UnknownPartError:
+            return _load(objects.make(host(), define))  # which translates its callees as well
     except NotPlainError:
         return 0
     except Exception as error:  # it leans on names of Numba's that any version may change
@@ -62,20 +65,14 @@ def _address(function: Any, kind: str, define: Callable[[], objects.Definition])
 
 
 def _code(name: str, module: str, define: Callable[[], objects.Definition]) -> objects.ObjectCode:
-    if not cache.is_ours(module):
-        return objects.make(host(), define)
-    code = objects.obtain(name, host(), define)
-    if all(map(_is_at_hand, code.calls)):
-        return code
-    return objects.make(host(), define)  # which translates its callees as well
+    return objects.obtain(name, host(), define) if cache.is_ours(module) else objects.make(host(), define)
 
 
-def _loaded(obtain: Callable[[], objects.ObjectCode]) -> int:
+def _load(code: objects.ObjectCode) -> int:
     """Load a function, and before it those that it calls."""
-    code = obtain()
     for symbol in code.calls:
         if not machine.address_of(symbol):
-            _loaded(functools.partial(_shared_code, symbol))
+            _load(_shared_code(symbol))
     with compiling:
         return machine.address_of(code.symbol) or machine.load(code.code, code.symbol)[0]
 
@@ -83,18 +80,27 @@ def _loaded(obtain: Callable[[], objects.ObjectCode]) -> int:
 # --- functions that several others call ----------------------------------------------------------------------------
 
 
-def _is_at_hand(symbol: str) -> bool:
-    """Return whether a shared part is loaded, or can be: without it, its callers are translated once more."""
-    return bool(machine.address_of(symbol)) or symbol in _shared or objects.is_kept(symbol)
-
-
-def _module_of(symbol: str) -> str:
-    """Return the module of a shared part: its symbol ends with the function's name and a digest."""
-    return symbol.rsplit(".", 2)[0]
+class UnknownPartError(Exception):
+    """A part that is neither kept nor translated: its callers are known, and it has been lost."""
 
 
 def _shared_code(symbol: str) -> objects.ObjectCode:
-    return _code(symbol, _module_of(symbol), lambda: _definition(_shared[symbol], Optimization.PLAIN, symbol))
+    module = symbol.rsplit(".", 2)[0]  # before the function's name and a digest
+    return _code(symbol, module, lambda: _shared_definition(symbol))
+
+
+def _shared_definition(symbol: str) -> objects.Definition:
+    if symbol not in _shared:
+        raise UnknownPartError(symbol)
+    return _definition(_shared[symbol], Optimization.PLAIN, symbol)
+
+
+def _remember(parts: Iterable[FunctionIR]) -> None:
+    """Remember parts that are compiled by themselves, and those that they call."""
+    for shared in parts:
+        if shared.name not in _shared:
+            _shared[shared.name] = shared
+            _remember(text_of(shared).shared)
 
 
 # --- definitions ---------------------------------------------------------------------------------------------------
@@ -162,7 +168,7 @@ def _definition(
         *itertools.chain.from_iterable([loop, *within.parts] for loop, within in loops),
     ]
     rename = _renaming(part for part in parts if part.name != symbol)
-    _shared.update((shared.name, shared) for shared in text.shared)
+    _remember(text.shared)
     linked = tuple((_renamed(rename, loop.name), rename(within.text)) for loop, within in loops)
     source = Source(rename(f"{before}\n{text.text}"), optimization, linked)
     if not symbol:
