@@ -2,7 +2,7 @@
 
 ``tests/case_times.txt`` has a line for each case that takes more than `BUDGET_S` with a warm cache, and none for the
 others, so that its changes are few. ``make test-times`` measures it: where the environment variable
-``TAPEGRAD_CASE_TIMES`` is set, a run rewrites the lines of the test files that it runs as a whole.
+``TAPEGRAD_CASE_TIMES`` is set, a run rewrites the lines of the cases that it runs.
 """
 
 import os
@@ -128,12 +128,15 @@ class CaseTimes:
             FILE.write_text("".join(f"{line}\n" for line in written_lines(self._updated())), encoding="utf-8")
 
     def _updated(self) -> dict[str, float]:
-        """Return the measured times over the budget, and the known ones of files that were not run."""
-        files = {file_of(name) for name in self._times}
+        """Return the measured times over the budget, and the known ones of other cases.
+
+        A daily run leaves the lines of cases that are not daily; a run of all cases drops those of cases that are gone.
+        """
+        files = set() if self._is_daily else {file_of(name) for name in self._times}
         others = {
             name: seconds
             for name, seconds in read_times().items()
-            if file_of(name) not in files and (ROOT / file_of(name)).exists()
+            if name not in self._times and file_of(name) not in files and (ROOT / file_of(name)).exists()
         }
         return others | {name: seconds for name, seconds in self._times.items() if seconds > BUDGET_S}
 
