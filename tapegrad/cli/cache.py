@@ -75,6 +75,7 @@ def run(options: argparse.Namespace) -> int:
     if options.action is None:
         _print_contents(root, cache.version())
     else:
-        gone = upkeep.clear_old(root, cache.version(), cache.state()) if options.old else upkeep.clear(root)
+        states = cache.state(cache.SOURCES), cache.state(cache.EMITTER)
+        gone = upkeep.clear_old(root, cache.version(), states) if options.old else upkeep.clear(root)
         print(f"{_count(gone.files)}, {format_size(gone.size)} removed from {root}")
     return 0

@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import re
 import shutil
 import subprocess
 import sys
@@ -183,6 +184,30 @@ def test_the_state_covers_all_that_is_compiled() -> None:
     assert [module for module in modules if not module.startswith(folders)] == []
 
 
+def test_the_state_of_emitted_code_covers_what_the_emitter_imports() -> None:
+    covered = tuple(f"tapegrad.{name.removesuffix('.py').replace('/', '.')}" for name in cache.EMITTER)
+    folders = [name for name in cache.EMITTER if not name.endswith(".py") and "machine" not in name]
+    files = [file for name in folders for file in (PACKAGE / name).rglob("*.py")]
+    imported = {
+        match
+        for file in files
+        for match in re.findall(
+            r"^from (tapegrad\.engine\.(?:kernels|tape|sweep)[\w.]*) import", file.read_text(), re.M
+        )
+    }
+    parents = {f"{module}.{name}" for module in imported for name in names_of(files, module)} | imported
+    modules = {name for name in parents if (PACKAGE.parent / f"{name.replace('.', '/')}.py").exists()}
+    assert len(modules) >= 4
+    assert [module for module in modules if not module.startswith(covered)] == []
+
+
+def names_of(files: list[Path], module: str) -> set[str]:
+    """What files import of a module by name."""
+    text = "\n".join(file.read_text() for file in files)
+    found = re.findall(rf"^from {re.escape(module)} import (?:\(([^)]*)\)|(.*))", text, re.M)
+    return {name.strip().split(" ")[0] for pair in found for name in "".join(pair).split(",") if name.strip()}
+
+
 def locations() -> set[tuple[str, str]]:
     """Modules and functions of the kernels that are written by hand."""
     return {place for name in kernel_table.kernels() if (place := kernel_table._location(name)) is not None}
@@ -218,8 +243,9 @@ def test_a_process_keeps_nothing_under_the_name_of_files_that_changed_since_the_
         *((f"ops/{file.name}", cache.state.__wrapped__) for file in sorted((PACKAGE / "ops").glob("*.py"))),
         ("ops/structural/lines.py", cache.state.__wrapped__),
         ("optimize/native/loops/damped.py", cache.state.__wrapped__),
-        ("program/fusion/policy.py", recipes._sources.__wrapped__),
-        ("engine/codegen/segments/segment.py", recipes._sources.__wrapped__),
+        ("engine/codegen/segments/segment.py", lambda: cache.state.__wrapped__(cache.EMITTER)),
+        ("engine/kernels/language/frame.py", lambda: cache.state.__wrapped__(cache.EMITTER)),
+        ("program/fusion/policy.py", lambda: cache.state.__wrapped__(recipes._SOURCES)),
     ],
 )
 def test_every_digest_notices_a_changed_file(

@@ -20,7 +20,7 @@ from tapegrad.engine.codegen.rows.functions import complex_symbols, define, defi
 from tapegrad.engine.codegen.segments import iterated, segment_kernels
 from tapegrad.engine.codegen.segments.iterated import IteratedSegment
 from tapegrad.engine.codegen.segments.segment import Segment
-from tapegrad.engine.codegen.store import openblas
+from tapegrad.engine.codegen.store import cache, openblas
 from tapegrad.engine.codegen.translator import compiler
 from tapegrad.engine.kernels.language import library
 from tapegrad.engine.kernels.language.dtypes import entry_point
@@ -95,7 +95,7 @@ def _shared_address(symbol: str, target: Target) -> int:
 
 def _load(symbol: str, target: Target, define: Callable[[], Iterable[Body]]) -> int:
     """Return the address of the functions that `define` writes, compiled or taken from the cache."""
-    code = objects.obtain(symbol, target, lambda: definition(define(), target, symbol))
+    code = objects.obtain(symbol, target, lambda: definition(define(), target, symbol), cache.EMITTER)
     with compiling:
         return machine.address_of(symbol) or _enter(code, target)
 
@@ -205,8 +205,8 @@ def address_of_segment(segment: Segment | IteratedSegment) -> int:
 
 def is_kept(case: Case, direction: str) -> bool:
     """Return whether a general kernel is on disk."""
-    return objects.is_kept(case.symbol(direction))
+    return objects.is_kept(case.symbol(direction), cache.EMITTER)
 
 
 def is_accumulation_kept(dtype: str) -> bool:
-    return objects.is_kept(accumulation.symbol(dtype, host()))
+    return objects.is_kept(accumulation.symbol(dtype, host()), cache.EMITTER)

@@ -5,17 +5,14 @@ Programs are alike if fusion reads the same of them: ops, frames in which arrays
 the cache folder, an unreadable file is replaced, and a failure to write is ignored.
 """
 
-import functools
 import hashlib
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from tapegrad.engine.codegen.ir.target import host
 from tapegrad.engine.codegen.store import cache, cache_files
 from tapegrad.engine.kernels.language import frame as field
-from tapegrad.engine.runtime import sources
 from tapegrad.errors import IllegalTapeError
 from tapegrad.program.fusion.grouping.nests import loops_of
 from tapegrad.program.fusion.grouping.segments import BoundSegment
@@ -39,31 +36,18 @@ class Recipe(NamedTuple):
     added: list[int]
 
 
-_FOLDERS = (
+_SOURCES = (
+    *cache.EMITTER,
     "program/fusion",
-    "ops",
-    *(f"engine/codegen/{name}" for name in ("ir", "mathematics", "rows", "segments")),
-)
-_FILES = (
-    "engine/codegen/kernels.py",
     "engine/kernel_table.py",
-    "engine/kernels/language/frame.py",
-    "engine/kernels/language/library.py",
-    "engine/kernels/language/segment_frame.py",
-    "engine/kernels/lines/accumulate.py",
     "program/streams/memory_plan.py",
     "program/streams/stream.py",
 )
 
 
-@functools.cache
 def _sources() -> bytes:
     """Return a digest of the sources and settings on which fusion depends, apart from the program."""
-    state = hashlib.sha256(repr(host()).encode())
-    for folder in _FOLDERS:
-        sources.add(state, sorted((sources.PACKAGE / folder).rglob("*.py")))
-    sources.add(state, (sources.PACKAGE / name for name in _FILES))
-    return state.digest()
+    return cache.state(_SOURCES).encode()
 
 
 def key_of(streams: Sequence[InstructionStream], others: Sequence[int] | np.ndarray) -> str:

@@ -65,19 +65,21 @@ def digest(source: Source, target: Target) -> str:
     return hashlib.sha256(repr((llvm.llvm_version_info, target, *source)).encode()).hexdigest()[:32]
 
 
-def _file_of(symbol: str, target: Target) -> str:
+def _file_of(symbol: str, target: Target, names: tuple[str, ...]) -> str:
     """Return the name of a file with a name; the state in it has the host's processor, but no other one."""
     foreign = "" if target == host() else f"{hashlib.sha256(repr(target).encode()).hexdigest()[:8]}."
-    return f"{foreign}{cache.name_of(symbol)}"
+    return f"{foreign}{cache.name_of(symbol, names)}"
 
 
-def is_kept(symbol: str) -> bool:
+def is_kept(symbol: str, names: tuple[str, ...] = cache.SOURCES) -> bool:
     """Return whether the cache folder says which object code a function has."""
-    file = cache.named_file(_file_of(symbol, host()))
+    file = cache.named_file(_file_of(symbol, host(), names))
     return file is not None and cache_files.is_there(file)
 
 
-def obtain(symbol: str, target: Target, define: Callable[[], Definition]) -> ObjectCode:
+def obtain(
+    symbol: str, target: Target, define: Callable[[], Definition], names: tuple[str, ...] = cache.SOURCES
+) -> ObjectCode:
     """Return the object code of a function, as the cache folder has it, or compile and keep it.
 
     No lock of the compiler is held meanwhile but while `define` runs: other threads compile other code.
@@ -90,8 +92,10 @@ def obtain(symbol: str, target: Target, define: Callable[[], Definition]) -> Obj
         The processor.
     define
         Says what is compiled, where the folder does not know it.
+    names
+        The sources that this follows from.
     """
-    begin, name = time.perf_counter_ns(), _file_of(symbol, target)
+    begin, name = time.perf_counter_ns(), _file_of(symbol, target, names)
     with without_lock():
         compiled = _find(name)
         if compiled is not None:

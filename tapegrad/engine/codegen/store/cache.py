@@ -41,7 +41,17 @@ from tapegrad.engine.runtime.whole_files import distrust
 
 _FORMAT = "tapegrad: names and object code, format 1"
 ENTRY, KERNEL = "entry", "kernel"  # what a function is called by: Python, or other compiled code
-SOURCES = ("engine", "ops", "optimize/native/loops")  # folders of sources that compiled code follows from
+# Sources that the text of compiled code follows from: of all, and of rows and segments, which the emitter writes.
+SOURCES = ("engine", "ops", "optimize/native/loops")
+EMITTER = (
+    "ops",
+    *(
+        f"engine/codegen/{name}"
+        for name in ("ir", "kernels.py", "machine", "mathematics", "rows", "segments")
+    ),
+    *(f"engine/kernels/language/{name}.py" for name in ("frame", "library", "segment_frame", "status")),
+    "engine/kernels/lines/accumulate.py",
+)
 
 
 @functools.cache
@@ -57,11 +67,11 @@ def _installed() -> tuple[object, ...]:
 
 
 @functools.cache
-def state() -> str:
-    """Digest of all that the text of compiled code follows from."""
+def state(names: tuple[str, ...] = SOURCES) -> str:
+    """Digest of all that the text of compiled code follows from: some sources, and what is installed."""
     digest = hashlib.sha256(repr((*_installed(), host())).encode())
-    for name in SOURCES:
-        sources.add(digest, sorted((sources.PACKAGE / name).rglob("*.py")))
+    for path in (sources.PACKAGE / name for name in names):
+        sources.add(digest, sorted(path.rglob("*.py")) if path.is_dir() else [path])
     return digest.hexdigest()[:16]
 
 
@@ -156,14 +166,14 @@ def is_ours(module: str) -> bool:
     return module.partition(".")[0] == sources.PACKAGE.name
 
 
-def name_of(symbol: str) -> str:
-    """Return the name of the file that says which object code a function has."""
-    return f"{symbol.removeprefix('tapegrad.')}.{state()}.name"
+def name_of(symbol: str, names: tuple[str, ...] = SOURCES) -> str:
+    """Return the name of the file that says which object code a function has, whose text follows from sources."""
+    return f"{symbol.removeprefix('tapegrad.')}.{state(names)}.name"
 
 
 def _by_numba(symbol: str) -> str:
     """Return the name of the file with a function that Numba has compiled."""
-    return f"{symbol.removeprefix('tapegrad.')}.{state()}.nbc"
+    return f"{symbol.removeprefix('tapegrad.')}.{state(SOURCES)}.nbc"
 
 
 class _Cache:

@@ -9,7 +9,7 @@ import os
 import re
 import stat
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -132,7 +132,7 @@ def clear(root: Path, spared: str = "") -> Removal:
     return sum(map(_remove_version, found), Removal())
 
 
-def clear_old(root: Path, own: str, state: str) -> Removal:
+def clear_old(root: Path, own: str, states: Collection[str]) -> Removal:
     """Remove what the present sources, and the versions that are installed, have no use for.
 
     Parameters
@@ -141,8 +141,8 @@ def clear_old(root: Path, own: str, state: str) -> Removal:
         Folder of all versions.
     own
         Name of this process's version.
-    state
-        The end of the names of files that are of use, and so is the object code that they name.
+    states
+        Ends of the names of files that are of use, and so is the object code that they name.
 
     Raises
     ------
@@ -154,7 +154,8 @@ def clear_old(root: Path, own: str, state: str) -> Removal:
     if not folder.exists() or distrust(folder, folder.lstat()):
         return gone
     files = {file.path.name: file for file in _files(str(folder))}
-    present = [name for name in files if name.endswith((f".{state}.name", f".{state}.nbc"))]
+    ends = tuple(f".{state}.{kind}" for state in states for kind in ("name", "nbc"))
+    present = [name for name in files if name.endswith(ends)]
     used = {*present, *(f"{digest}.o" for name in present for digest in _named(files[name].path))}
     versioned = [name for name in files if re.fullmatch(f"{_CODE}|{_OF_A_STATE}", name)]
     return gone + _remove_files(files[name] for name in versioned if name not in used)
