@@ -28,7 +28,7 @@ LATE = (
     "tapegrad.examples", "tapegrad.integrate", "tapegrad.interop", "tapegrad.interpolate", "tapegrad.optimize",
     "tapegrad.program", "tapegrad.stats", "tapegrad.testing", "tapegrad.transforms",
 )  # fmt: skip
-MOST_MODULES = 275  # of the package, executed by its import; 271 when this was written, of 815
+MOST_MODULES = 278  # of the package, executed by its import; 276 when this was written, of 960
 
 REPORT = """
 import json, sys

@@ -149,6 +149,6 @@ def address_of(signature: CSignature, assignment: Assignment, inputs: int, count
     text = machine.module_text([code.body])
     with compiling:
         (address,) = machine.load(
-            machine.compile_source(machine.Source(text), host()), symbol
+            machine.compile_source(machine.ModuleSource(text), host()), symbol
         )  # for as long as the process lives
     return address

@@ -174,7 +174,9 @@ def test_absolute_values_and_roots_are_right_at_both_ends(target: Target) -> Non
 def test_a_function_is_compiled_for_other_processors(name: str) -> None:
     for target in (aarch64(), x86_64_v3()):
         assert (
-            machine.compile_source(machine.Source(machine.module_text([loop(name, target)])), target)[:4]
+            machine.compile_source(machine.ModuleSource(machine.module_text([loop(name, target)])), target)[
+                :4
+            ]
             == b"\x7fELF"
         )
 

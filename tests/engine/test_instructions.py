@@ -17,7 +17,7 @@ def _function(symbol: str, arguments: str, target: Target | None = None) -> Body
 
 def _compiled(body: Body, symbol: str, *types: type) -> "ctypes._FuncPointer":
     text = machine.module_text([body])
-    (address,) = machine.load(machine.compile_source(machine.Source(text), body.target), symbol)
+    (address,) = machine.load(machine.compile_source(machine.ModuleSource(text), body.target), symbol)
     return ctypes.CFUNCTYPE(ctypes.c_int64, *types)(address)
 
 

@@ -1,5 +1,6 @@
 """Nothing leaks: the tape is empty when nobody holds a Tensor, and memory lives while somebody shows it."""
 
+import os
 import subprocess
 import sys
 import threading
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
+from helpers.daily import not_daily
 from helpers.memory import leaving_nothing, live
 from tapegrad.engine.inspection import verify
 from tapegrad.engine.tape.fields.layout import BUFFERS, NONE, ORPHAN, SLOTS
@@ -190,20 +192,24 @@ def test_updates_under_no_grad_leave_nothing():
 COLLECTING = """
 import gc
 from numba.core import codegen
-rounds = []
+from tapegrad.engine.codegen.machine import objects
+from tapegrad.engine.runtime import switches
+rounds, garbage = [], []
 
-def collecting(hook):
-    def called(cls, *args):
+def collecting(function):
+    def called(*args):
         rounds.append(len(rounds))
         if garbage:
             garbage.pop(0)()
             gc.collect()
-        return hook(cls, *args)
-    return classmethod(called)
+        return function(*args)
+    return called
 
-for name in ("_object_getbuffer_hook", "_object_compiled_hook"):  # by these LLVM calls Python
-    setattr(codegen.CPUCodeLibrary, name, collecting(getattr(codegen.CPUCodeLibrary, name).__func__))
-garbage = []
+objects._find = collecting(objects._find)
+if not switches.TRANSLATES:
+    for name in ("_object_getbuffer_hook", "_object_compiled_hook"):  # by these LLVM calls Python
+        hook = getattr(codegen.CPUCodeLibrary, name).__func__
+        setattr(codegen.CPUCodeLibrary, name, classmethod(collecting(hook)))
 import numpy as np, tapegrad as tg
 gc.disable()
 
@@ -234,11 +240,12 @@ print(x.grad.size)
 """
 
 
-def test_finalisers_run_in_the_middle_of_a_compilation():
-    """The collector runs where LLVM calls Python, and LLVM cannot be entered once more there."""
+@pytest.mark.parametrize("translates", ["1", pytest.param("0", marks=not_daily)])
+def test_finalisers_run_in_the_middle_of_a_compilation(translates):
+    """The collector runs where LLVM calls Python for Numba, and LLVM cannot be entered once more there."""
     done = subprocess.run(
-        [sys.executable, "-X", "faulthandler", "-c", COLLECTING],
-        capture_output=True, text=True, timeout=300, check=False,
+        [sys.executable, "-X", "faulthandler", "-c", COLLECTING], env={**os.environ, "TAPEGRAD_TRANSLATE": translates},
+        capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (0, "2\n"), done.stderr
 

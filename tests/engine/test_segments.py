@@ -48,8 +48,8 @@ def _symbol(segment: Segment, target: Target) -> str:
     return target.symbol("sample", abs(hash(segment)))
 
 
-def _compiled(segment: Segment, target: Target) -> Any:
-    return kernels.compiled(segment_kernels.define(segment, target, _symbol(segment, target)), target)
+def _bodies(segment: Segment, target: Target) -> Any:
+    return segment_kernels.define(segment, target, _symbol(segment, target))
 
 
 def _fuse_for(target: Target, monkeypatch: pytest.MonkeyPatch) -> list[Segment]:
@@ -58,7 +58,7 @@ def _fuse_for(target: Target, monkeypatch: pytest.MonkeyPatch) -> list[Segment]:
 
     def address(segment: Segment) -> int:
         made.append(segment)
-        return kernels._load(_symbol(segment, target), target, lambda: _compiled(segment, target))
+        return kernels._load(_symbol(segment, target), target, lambda: _bodies(segment, target))
 
     monkeypatch.setattr(groups_to_segments, "host", lambda: target)
     monkeypatch.setattr(kernels, "address_of_segment", address)
@@ -93,4 +93,4 @@ def test_segments_are_compiled_for_arm(function: Any, monkeypatch: pytest.Monkey
     assert made
     for segment in made:
         text = machine.module_text(segment_kernels.define(segment, aarch64(), "sample"))
-        assert machine.compile_source(machine.Source(text), aarch64())[:4] == b"\x7fELF"
+        assert machine.compile_source(machine.ModuleSource(text), aarch64())[:4] == b"\x7fELF"

@@ -17,7 +17,7 @@ from engine.test_cache import COUNTING, PACKAGE, copied_package, finish, run, sc
 from helpers.daily import not_daily
 from tapegrad.engine.codegen.ir.target import host
 from tapegrad.engine.codegen.machine import objects
-from tapegrad.engine.codegen.machine.machine import Source
+from tapegrad.engine.codegen.machine.machine import ModuleSource
 from tapegrad.engine.codegen.store import cache, cache_files, name_locks
 from tapegrad.engine.runtime import switches
 
@@ -241,7 +241,7 @@ def test_a_folder_without_locks_is_no_reason_to_stop(tmp_path: Path, monkeypatch
 
 def definition(number: int) -> objects.Definition:
     symbol = f"tapegrad.test_shared_cache.{number}"
-    return objects.Definition(Source(f'define i64 @"{symbol}"() {{\n  ret i64 {number}\n}}'), symbol)
+    return objects.Definition(ModuleSource(f'define i64 @"{symbol}"() {{\n  ret i64 {number}\n}}'), symbol)
 
 
 @pytest.fixture

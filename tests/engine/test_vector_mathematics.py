@@ -212,14 +212,17 @@ def test_both_at_once_are_sine_and_cosine(target: Target) -> None:
 def test_a_function_is_compiled_for_other_processors(name: str) -> None:
     for target in (aarch64(), x86_64_v3()):
         bodies = [functions.define(name, target), loop(name, target, "float")]
-        assert machine.compile_source(machine.Source(machine.module_text(bodies)), target)[:4] == b"\x7fELF"
+        assert (
+            machine.compile_source(machine.ModuleSource(machine.module_text(bodies)), target)[:4]
+            == b"\x7fELF"
+        )
 
 
 @pytest.mark.parametrize("name", library.LOOPS)
 def test_a_loop_for_other_kernels_is_compiled_for_other_processors(name: str) -> None:
     for target in (aarch64(), x86_64_v3()):
         assert machine.compile_source(
-            machine.Source(machine.module_text([adjacent_loops.define(name, target)])), target
+            machine.ModuleSource(machine.module_text([adjacent_loops.define(name, target)])), target
         )
     assert name in adjacent_loops.LOOPS
 

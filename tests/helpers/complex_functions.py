@@ -124,7 +124,7 @@ def loop(name: str, target: Target) -> Body:
 @functools.cache
 def vectorised(name: str, target: Target) -> Callable[..., np.ndarray]:
     """Return a function of the mathematics as a function of arrays."""
-    code = machine.compile_source(machine.Source(machine.module_text([loop(name, target)])), target)
+    code = machine.compile_source(machine.ModuleSource(machine.module_text([loop(name, target)])), target)
     (address,) = machine.load(code, _symbol(name, target))
     call = ctypes.CFUNCTYPE(None, ctypes.c_int64, *[ctypes.c_void_p] * (2 * arity(name) + 2))(address)
 

@@ -49,7 +49,7 @@ def symbol(name: str, target: Target, element: str) -> str:
 @functools.cache
 def _function(name: str, target: Target) -> None:
     code = machine.compile_source(
-        machine.Source(machine.module_text([functions.define(name, target)])), target
+        machine.ModuleSource(machine.module_text([functions.define(name, target)])), target
     )
     machine.load(code, target.symbol(name))
 
@@ -59,7 +59,9 @@ def vectorised(name: str, target: Target, dtype: type) -> Callable[..., np.ndarr
     """A function of mathematics as a function of arrays."""
     element = ELEMENTS[dtype]
     _function(name, target)
-    code = machine.compile_source(machine.Source(machine.module_text([loop(name, target, element)])), target)
+    code = machine.compile_source(
+        machine.ModuleSource(machine.module_text([loop(name, target, element)])), target
+    )
     (address,) = machine.load(code, symbol(name, target, element))
     arity = functions.arity(name)
     call = ctypes.CFUNCTYPE(None, ctypes.c_int64, *[ctypes.c_void_p] * (arity + 1))(address)

@@ -72,7 +72,7 @@ def definition(parts: Iterable[Body], target: Target, symbol: str) -> objects.De
     loops = {loop for part in parts for loop in part.loops}
     known = _shared(target).keys()
     return objects.Definition(
-        machine.Source(machine.module_text(parts)),
+        machine.ModuleSource(machine.module_text(parts)),
         symbol,
         tuple(sorted(called & known)),
         tuple(sorted(loops)),

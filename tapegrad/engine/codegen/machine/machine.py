@@ -17,15 +17,15 @@ from tapegrad.engine.runtime import pace, thread_stack
 
 
 class Optimization(enum.StrEnum):
-    """What LLVM's passes do with a module: nothing for emitted code, else as for an entry point or for a kernel."""
+    """Passes of LLVM that a module goes through: none for emitted code, those of an entry point, or of a kernel."""
 
     NONE = "none"
     PLAIN = "plain"
     FULL = "full"
 
 
-class Source(NamedTuple):
-    """All that machine code is made of, apart from the processor and LLVM.
+class ModuleSource(NamedTuple):
+    """Text of a module and the passes over it: all that object code is made of, but for the processor and LLVM.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ def module_text(bodies: Iterable[Body]) -> str:
 # --- compiling -----------------------------------------------------------------------------------------------------
 
 
-def compile_source(source: Source, target: Target) -> bytes:
+def compile_source(source: ModuleSource, target: Target) -> bytes:
     """Compile a module to object code."""
     thread_stack.require()
     _initialize(target == host())
@@ -85,7 +85,7 @@ def compile_source(source: Source, target: Target) -> bytes:
         return pace.aside(lambda: _object_code(source, target))
 
 
-def _object_code(source: Source, target: Target) -> bytes:
+def _object_code(source: ModuleSource, target: Target) -> bytes:
     machine, context = target.machine(source.optimization != Optimization.NONE), llvm.create_context()
     with _parsed(source.text, target, machine, context) as module:
         for name, text in source.loops:

@@ -17,7 +17,7 @@ import llvmlite.binding as llvm
 
 from tapegrad.engine.codegen.ir.target import Target, host
 from tapegrad.engine.codegen.machine.lock import compiling, without_lock
-from tapegrad.engine.codegen.machine.machine import Source, compile_source
+from tapegrad.engine.codegen.machine.machine import ModuleSource, compile_source
 from tapegrad.engine.codegen.store import cache, cache_files, name_locks
 
 
@@ -36,7 +36,7 @@ class Definition(NamedTuple):
         The library loops that it calls.
     """
 
-    source: Source
+    source: ModuleSource
     symbol: str
     calls: tuple[str, ...] = ()
     loops: tuple[str, ...] = ()
@@ -60,7 +60,7 @@ class _Name(NamedTuple):
     loops: tuple[str, ...]
 
 
-def digest(source: Source, target: Target) -> str:
+def digest(source: ModuleSource, target: Target) -> str:
     """Return the name of the object code of a module."""
     return hashlib.sha256(repr((llvm.llvm_version_info, target, *source)).encode()).hexdigest()[:32]
 

@@ -74,7 +74,7 @@ class Module:
         return self._addresses
 
     def _definition(self) -> objects.Definition:
-        return objects.Definition(machine.Source(self._text()), self._name)
+        return objects.Definition(machine.ModuleSource(self._text()), self._name)
 
     def _load(self, code: bytes) -> dict[str, int]:
         for name, each in self._objects.items():

@@ -29,7 +29,6 @@ import llvmlite
 import numba
 import numpy as np
 
-from tapegrad.engine.codegen.ir.target import host
 from tapegrad.engine.codegen.store import cache_files, upkeep
 from tapegrad.engine.kernels.language.numba_internals import CompileResult, rtsys
 from tapegrad.engine.runtime import sources, thread_stack
@@ -69,6 +68,8 @@ def _installed() -> tuple[object, ...]:
 @functools.cache
 def state(names: tuple[str, ...] = SOURCES) -> str:
     """Digest of all that the text of compiled code follows from: some sources, and what is installed."""
+    from tapegrad.engine.codegen.ir.target import host  # noqa: PLC0415  an import of the package compiles nothing
+
     digest = hashlib.sha256(repr((*_installed(), host())).encode())
     for path in (sources.PACKAGE / name for name in names):
         sources.add(digest, sorted(path.rglob("*.py")) if path.is_dir() else [path])

@@ -15,7 +15,7 @@ from tapegrad.engine.codegen.ir.target import host
 from tapegrad.engine.codegen.ir.types import I64, Type
 from tapegrad.engine.codegen.machine import machine, objects
 from tapegrad.engine.codegen.machine.lock import compiling
-from tapegrad.engine.codegen.machine.machine import Optimization, Source
+from tapegrad.engine.codegen.machine.machine import ModuleSource, Optimization
 from tapegrad.engine.codegen.store import cache
 from tapegrad.engine.codegen.translator import values
 from tapegrad.engine.codegen.translator.parts import FunctionIR, part, text_of
@@ -170,7 +170,7 @@ def _definition(
     rename = _renaming(part for part in parts if part.name != symbol)
     _remember(text.shared)
     linked = tuple((_renamed(rename, loop.name), rename(within.text)) for loop, within in loops)
-    source = Source(rename(f"{before}\n{text.text}"), optimization, linked)
+    source = ModuleSource(rename(f"{before}\n{text.text}"), optimization, linked)
     if not symbol:
         # Of its content, so that functions of one name may lie beside one another in a process.
         content = hashlib.sha256(repr(source).encode()).hexdigest()[:16]
