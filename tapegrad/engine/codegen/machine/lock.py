@@ -1,17 +1,21 @@
-"""Locks of the compiler: one for its tables and its loader, and as many as processors for calls of LLVM.
+"""Locks of the compiler: one for its tables and its loader, and some for calls of LLVM.
 
 A thread that holds `compiling` may change what is known of compiled code. While LLVM works it does not hold it, so that
 other threads compile meanwhile. A fork waits until LLVM is at rest, for a child would find LLVM's own locks held.
 """
 
 import contextlib
+import itertools
 import threading
 from collections.abc import Iterator
 
+from tapegrad.engine.kernels.language.numba_internals import global_compiler_lock
 from tapegrad.engine.runtime.operating_system import at_fork, processors
 
 compiling = threading.RLock()
-_llvm_calls = [threading.Lock() for _ in range(max(2, processors()))]
+# Re-entrant, for a signal handler may fork; more than threads at work, for each call takes the next one.
+_llvm_calls = [threading.RLock() for _ in range(4 * processors())]
+_turns = itertools.count()
 
 
 @contextlib.contextmanager
@@ -30,8 +34,7 @@ def without_lock() -> Iterator[None]:
 @contextlib.contextmanager
 def calling_llvm() -> Iterator[None]:
     """Call LLVM on modules of this thread's own context; forks wait meanwhile."""
-    free = next((lock for lock in _llvm_calls if not lock.locked()), _llvm_calls[0])
-    with free:
+    with _llvm_calls[next(_turns) % len(_llvm_calls)]:
         yield
 
 
@@ -39,9 +42,11 @@ def _wait_for_llvm() -> None:
     compiling.acquire()
     for lock in _llvm_calls:
         lock.acquire()
+    global_compiler_lock.acquire()  # last, as by whoever has Numba compile
 
 
 def _release_all() -> None:
+    global_compiler_lock.release()
     for lock in _llvm_calls:
         lock.release()
     compiling.release()

@@ -20,16 +20,8 @@ from tapegrad.engine.kernels.language.linking import (
     SharedPartCompiler,
     WholeCompiler,
 )
-from tapegrad.engine.kernels.language.numba_internals import CFunc, global_compiler_lock
+from tapegrad.engine.kernels.language.numba_internals import CFunc
 from tapegrad.engine.runtime import thread_stack
-from tapegrad.engine.runtime.operating_system import at_fork
-
-# A child does not inherit the compiler's lock held, either.
-at_fork(
-    before=global_compiler_lock.acquire,
-    in_parent=global_compiler_lock.release,
-    in_child=global_compiler_lock.release,
-)
 
 # Every entry point that has been defined: (module, name) -> what compiles it or takes it from the cache.
 ENTRY_POINTS: dict[tuple[str, str], Callable[[], Any]] = {}
