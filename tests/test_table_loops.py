@@ -67,14 +67,15 @@ def test_rows_are_those_of_the_selection(chosen, expected, monkeypatch):
 
 
 def test_halves_of_two_seeds_are_the_rest(monkeypatch):
-    def rows(chosen, seed="0"):
+    def rows(chosen, seed="0", parts=1):
         monkeypatch.setattr(selection, "SELECTION", chosen)
+        monkeypatch.setattr(selection, "PARTS", parts)
         monkeypatch.setenv(selection.SEED, seed)
         test = looped("op", rule=daily("k", "dtype"))
         is_any_chosen = "chosen_rows" in {mark.name for mark in test.pytestmark}
         return {name for names in rows_of(test).values() for name in names if is_any_chosen}
 
-    halves = [rows("half", seed) for seed in "01"]
+    halves = [rows("rest", seed, 2) for seed in "01"]
     assert not set.intersection(*halves)
     assert set.union(*halves) == rows("rest")
     assert rows("daily") | rows("rest") == rows("all")

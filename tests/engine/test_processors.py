@@ -10,6 +10,7 @@ from helpers.daily import daily
 from helpers.elementwise_kernels import DTYPES, Strided, kernel, random_operands, run, text_values
 from tapegrad.engine.codegen import kernels
 from tapegrad.engine.codegen.ir.target import aarch64, host, x86_64_v3
+from tapegrad.engine.codegen.machine import machine
 from tapegrad.engine.codegen.rows.case import Case
 from tapegrad.engine.kernels.language.frame import COUNT, STRIDE, X_BAR, Y_BAR, Y_STRIDE, X, Y
 from tapegrad.ops import BY_NAME, Op
@@ -70,6 +71,6 @@ def test_results_do_not_depend_on_the_width_of_registers(op: Op) -> None:
 @pytest.mark.parametrize("op", OPS)
 def test_kernels_are_compiled_for_aarch64(op: Op) -> None:
     for dtype, direction in itertools.product(DTYPES, directions_of(op)):
-        made = kernels.compiled(kernels.bodies(Case(op, dtype, aarch64()), direction), aarch64())
-        machine = ctypes.c_uint16.from_buffer_copy(made.code, 18).value
-        assert (made.code[:4], machine) == (b"\x7fELF", 183)
+        text = machine.module_text(kernels.bodies(Case(op, dtype, aarch64()), direction))
+        code = machine.compile_source(machine.ModuleSource(text), aarch64())
+        assert (code[:4], ctypes.c_uint16.from_buffer_copy(code, 18).value) == (b"\x7fELF", 183)

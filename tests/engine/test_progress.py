@@ -270,3 +270,4 @@ def test_long_recordings_are_shown(impatient: None, monkeypatch: pytest.MonkeyPa
         return x.sum()
 
     tg.grad(tg.jit(chain))(np.ones(3))
+    assert shown

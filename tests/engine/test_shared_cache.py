@@ -235,8 +235,11 @@ def test_a_folder_without_locks_is_no_reason_to_stop(tmp_path: Path, monkeypatch
         raise OSError(37, "No locks available")
 
     monkeypatch.setattr(name_locks, "try_lock", refuse)
-    with name_locks.locked("name", tmp_path), name_locks.locked("name", tmp_path / "none"):
-        pass
+    entered = []
+    for folder in (tmp_path, tmp_path / "none", None):
+        with name_locks.locked("name", folder):
+            entered.append(folder)
+    assert len(entered) == 3
 
 
 def definition(number: int) -> objects.Definition:

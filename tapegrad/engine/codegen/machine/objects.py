@@ -19,6 +19,7 @@ from tapegrad.engine.codegen.ir.target import Target, host
 from tapegrad.engine.codegen.machine.lock import compiling, without_lock
 from tapegrad.engine.codegen.machine.machine import ModuleSource, compile_source
 from tapegrad.engine.codegen.store import cache, cache_files, name_locks
+from tapegrad.engine.runtime import thread_stack
 
 
 class Definition(NamedTuple):
@@ -120,6 +121,7 @@ def _find(name: str) -> ObjectCode | None:
 def _make(target: Target, define: Callable[[], Definition], name: str = "") -> ObjectCode:
     """Compile code and keep it, under a name if there is one; code of the same content is not compiled once more."""
     begin = time.perf_counter_ns()
+    thread_stack.require()  # to write a text takes as much of it as LLVM does
     with compiling:
         defined = define()
     content = digest(defined.source, target)

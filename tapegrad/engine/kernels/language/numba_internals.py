@@ -3,13 +3,11 @@
 Any version may change them: `pyproject.toml` bounds Numba, and the tests run with the oldest and the newest that it
 allows. With ``TAPEGRAD_TRANSLATE=0`` plain `numba.njit` compiles the same functions without the translator.
 
-The translator, which makes machine code of functions without Numba's passes:
+Functions that the translator writes, or Numba in its place:
 
     cpu_target                 Numba's target: its code generator, and the lowering of intrinsics
     JITCodeLibrary             base of our libraries: modules of functions, and their machine code
-    PythonFunctionDescriptor   the names of a function in machine code
-    Environment                the Python objects of a function; ours have none, and callers want one all the same
-    CompileResult              a compiled function as dispatchers keep it, and as the cache restores it
+    CompileResult              a function that Numba has compiled, as the cache restores it
     CFunc                      a function with an address of C, whose cache and compiler can be ours
     rtsys                      Numba's runtime, which functions that return arrays need when they are restored
     dumps                      the pickling of compiled functions for the cache
@@ -32,9 +30,7 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, CompileResult
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import PassManager
-from numba.core.funcdesc import PythonFunctionDescriptor
 from numba.core.imputils import lower_constant
-from numba.core.lowering import Environment
 from numba.core.registry import cpu_target
 from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
@@ -43,10 +39,8 @@ __all__ = [
     "CFunc",
     "CompileResult",
     "Compiler",
-    "Environment",
     "JITCodeLibrary",
     "PassManager",
-    "PythonFunctionDescriptor",
     "cpu_target",
     "dumps",
     "global_compiler_lock",
