@@ -24,6 +24,7 @@ from tapegrad import special as special
 from tapegrad.autodiff import backward as _backward  # noqa: F401  a method of Tensors
 from tapegrad.engine.runtime import lazy as _lazy
 from tapegrad.errors import AnomalyError as AnomalyError
+from tapegrad.errors import CertificateError as CertificateError
 from tapegrad.errors import ChangedValueError as ChangedValueError
 from tapegrad.errors import FreedGraphError as FreedGraphError
 from tapegrad.errors import IllegalTapeError as IllegalTapeError

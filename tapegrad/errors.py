@@ -41,6 +41,13 @@ class IllegalTapeError(RuntimeError):
     """Raised where a tape breaks a rule that the sweeps rely on: a fault of tapegrad, or of writes to its columns."""
 
 
+class CertificateError(RuntimeError):
+    """Raised where a derivative disagrees with its certificate: the same numbers, found in another way.
+
+    It is a fault of tapegrad or of a custom op, and the derivative would be wrong.
+    """
+
+
 class ChangedValueError(RuntimeError):
     """Raised by checks where a reverse sweep would read contents that were written to since they were used."""
 
