@@ -13,6 +13,7 @@ In reading order; each imports only those above it:
     rolling                        loops of plain Python, found in recordings
     dataflow                       dataflow analysis of bytecode: captured arrays whose contents Python may read
     traces                         traces: a function that was run on a tape, the programs made of it
+    certificates                   what a program computes, held against the same numbers found in another way
     lanes                          programs of many instances at once
     archive                        recordings in files: numbers and names only, checked before use
 

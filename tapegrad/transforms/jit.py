@@ -42,6 +42,7 @@ from tapegrad.program.traces.trace_cache import MEMORY, TraceCache
 from tapegrad.pytree import flatten, unflatten
 from tapegrad.transforms.calling.call_structures import call_arguments
 from tapegrad.transforms.calling.callables import UnlessObserved
+from tapegrad.transforms.calling.certified import certify_once, is_certified
 from tapegrad.transforms.calling.fast_path import Path, results_path
 from tapegrad.transforms.calling.known_paths import AlternatingCalls
 from tapegrad.transforms.calling.njit_source import python_of
@@ -66,11 +67,12 @@ class Jit(UnlessObserved, AlternatingCalls, FunctionWrapper, Reports, Generic[P,
         derived: bool = False,
         fuse: bool | None = None,
         roll: bool | None = None,
+        certify: bool | None = None,
     ) -> None:
         super().__init__()
         check_function("jit", function)
         self.function = function
-        self.fuse, self.roll = fuse, roll
+        self.fuse, self.roll, self.certify = fuse, roll, certify
         # To transforms, Tensors in closures are constants; called itself, a recorded function keeps their gradient.
         self._check = None if derived else keep_gradients
         self.static = static
@@ -85,7 +87,7 @@ class Jit(UnlessObserved, AlternatingCalls, FunctionWrapper, Reports, Generic[P,
 
     @property
     def settings(self) -> tuple[Any, ...]:
-        return self.static, TraceCache(self.traces.memory), False, self.fuse, self.roll
+        return self.static, TraceCache(self.traces.memory), False, self.fuse, self.roll, self.certify
 
     def _recorder(self) -> "Jit[..., Any]":
         return self
@@ -205,7 +207,9 @@ class Jit(UnlessObserved, AlternatingCalls, FunctionWrapper, Reports, Generic[P,
 
     def derive(self, function: Callable[..., Any], static: Static) -> "Jit[..., Any]":
         """Make what replays a transform of this function, with recordings among its own."""
-        return Jit(function, static, self.traces, derived=True, fuse=self.fuse, roll=self.roll)
+        return Jit(
+            function, static, self.traces, derived=True, fuse=self.fuse, roll=self.roll, certify=self.certify
+        )
 
     def arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
         """Flatten the arguments of a call."""
@@ -310,6 +314,8 @@ class Jit(UnlessObserved, AlternatingCalls, FunctionWrapper, Reports, Generic[P,
             if fresh is not None:
                 found = fresh, run_once(fresh, arguments, spec, check, given, by)
         self.traces.used(found[0], specializations)
+        if is_certified(self.certify):
+            certify_once(self, found[0], arguments, spec if isinstance(spec, ProgramSpec) else spec(found[0]))
         return found
 
 
@@ -389,6 +395,7 @@ def jit(
     memory: int = MEMORY,
     fuse: bool | None = None,
     roll: bool | None = None,
+    certify: bool | None = None,
 ) -> Jit[P, R]:
     """Record `function` at its first call for each signature of arguments, and replay it afterwards.
 
@@ -420,6 +427,11 @@ def jit(
         Whether instructions that repeat, as those of a ``for`` loop of Python do, become one instruction with a body,
         as `scan` makes one. By default, where there are thousands of them; `True` wherever four repetitions are found,
         `False` never. Values are the same to the last bit; gradients add up in another order.
+    certify : bool, optional
+        Whether the first replay of each program is certified: its derivatives are held against those that another
+        sweep gives, its results against those of the plain recording, as `Jit.certificate` does. It takes about as
+        long as another first call; later replays take no longer. By default where the environment variable
+        ``TAPEGRAD_CHECK`` is ``derivatives``.
 
     Returns
     -------
@@ -432,6 +444,9 @@ def jit(
     TracedValueError
         While recording, where the function asks for a float or an array out of a Tensor (``float(t)``,
         ``t.item()``, ``np.asarray(t)``): every replay would continue with that one value.
+
+    CertificateError
+        With `certify`, where a program is wrong: a fault of this library, or of a custom op's derivative.
 
     Warns
     -----
@@ -456,9 +471,9 @@ def jit(
         isinstance(function, Jit)
         and static_argnums is None
         and static_argnames is None
-        and fuse is roll is None
+        and fuse is roll is certify is None
     ):
         return function
     inner = python_of(function.function if isinstance(function, Jit) else function)
     static = static_arguments(inner, static_argnums, static_argnames)
-    return Jit(inner, static, TraceCache(memory), fuse=fuse, roll=roll)
+    return Jit(inner, static, TraceCache(memory), fuse=fuse, roll=roll, certify=certify)

@@ -37,7 +37,14 @@ class LanePrograms(Uncopied):
         The recording, and the kind of the programs.
     batched
         For each input whether it is batched.
+
+    Attributes
+    ----------
+    certified
+        Whether an instance was held against the same one by itself.
     """
+
+    certified = False
 
     def __init__(self, trace: Trace, spec: ProgramSpec, batched: Sequence[bool]) -> None:
         self._trace, self._spec, self._batched = trace, spec, tuple(batched)

@@ -165,6 +165,8 @@ class Workspace(Uncopied):
         The program.
     bound
         Addresses of arrays that bindings lead to at each execution, by number of the binding.
+    fill
+        Byte that its memory is filled with; by default it stays as the system gives it.
 
     Attributes
     ----------
@@ -184,7 +186,7 @@ class Workspace(Uncopied):
 
     __slots__ = ("_fields", "_memory", "address", "base", "bytes", "outputs", "program", "value")
 
-    def __init__(self, program: Program, bound: Mapping[int, int] = _NONE) -> None:
+    def __init__(self, program: Program, bound: Mapping[int, int] = _NONE, fill: int | None = None) -> None:
         self.program = program
         image = image_of(program, True, bound)
         self.bytes = image.memory + program.bytes
@@ -193,6 +195,8 @@ class Workspace(Uncopied):
             self._memory = fenced_pages(self.bytes, fences)
         else:
             self._memory = np.empty(self.bytes + _LINE, np.uint8)
+            if fill is not None:
+                self._memory.fill(fill)
         start = -self._memory.ctypes.data % _LINE
         self._fields = self._memory[start : start + image.fields.nbytes].view(np.int64)
         self.address = int(self._fields.ctypes.data)

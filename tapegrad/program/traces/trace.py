@@ -87,6 +87,8 @@ class Trace(Uncopied):
         What its last replay took that Python has run.
     lifted
         Of the body of a loop: the Tensors from outside that are its last inputs.
+    certified
+        For specs whose program was certified: what certifies another program of it.
     """
 
     @restoring
@@ -108,6 +110,7 @@ class Trace(Uncopied):
         self._fusion = fusion_of(fuse)
         self._arg_specs = list(arguments.arg_specs)
         self.over_lanes: dict[Any, Any] = {}
+        self.certified: dict[ProgramSpec, Callable[[Program], Any]] = {}
         self.told: tuple[str, str] | None = None
         self.number = 0
         self.nanoseconds = 0
@@ -313,6 +316,8 @@ class Trace(Uncopied):
         begin = perf_counter_ns()
         with SlowStep(lambda: f"preparing {self.name}: {len(self.recording):,} instructions"):
             made = make_program(self.recording, self.tape, spec, fusion)
+        if spec in self.certified:
+            self.certified[spec](made)
         self.recording.fused[spec] = made.segments()
         self.recording.programs[spec] = ref(made)
         self._log_program(made, perf_counter_ns() - begin)

@@ -10,6 +10,7 @@ In reading order; each imports only those above it:
     tensor_arguments               calls of replayed functions with Tensors
     call_structures                descriptions of arguments and results for fast paths
     fast_path                      replays of calls with arrays, floats and structures, in half a microsecond
+    certified                      certificates of recorded functions
     reports                        what a replayed function says of itself: `watched`, `explain`, `profile`
     known_paths                    replays of calls that alternate between recordings, all tried in C
     equal_recordings               recordings that lend their programs to equal ones

@@ -7,6 +7,7 @@ import numpy as np
 
 from tapegrad.program.lanes.pool import LanePrograms
 from tapegrad.pytree import flatten
+from tapegrad.transforms.calling.certified import check_lanes, is_certified
 from tapegrad.transforms.vmap.lane_goals import Goal, Instance, OutputSlot
 from tapegrad.transforms.vmap.mapped_axes import Mapped, repeated
 
@@ -106,7 +107,16 @@ class LaneCall:
             array.astype(result.dtype, copy=False)
             for array, result in zip(results, instance.results, strict=True)
         ]
+        if is_certified(self._goal.recorded.certify) and not programs.certified and not failed[-1]:
+            self._certify(instance, [array[-1] for array in found], int(pending[-1]))
+            programs.certified = True
         return found, failed
+
+    def _certify(self, instance: Instance, results: list[np.ndarray], number: int) -> None:
+        """Hold the results of an instance over lanes against those of the instance by itself."""
+        alone = self._computed(number)
+        if alone is not None and alone.trace is instance.trace:
+            check_lanes(instance.trace.name, number, results, alone.results)
 
     def _given(self, instance: Instance, stacks: list[Any], pending: np.ndarray) -> list[np.ndarray]:
         """Return the arrays of the pending instances for the program: inputs, then directions."""

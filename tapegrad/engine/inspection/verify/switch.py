@@ -1,4 +1,4 @@
-"""Switch of the checks of every tape; without checks nothing else of this folder is executed."""
+"""Switches of checks: of every tape, without which nothing else of this folder is executed, and of derivatives."""
 
 import os
 
@@ -7,10 +7,18 @@ from tapegrad.engine.tape.tape import Tape
 
 
 class _Switch:
-    """Switch of the checks of every tape before it is swept or made into a program."""
+    """Switch of the checks of every tape before it is swept or made into a program.
+
+    Attributes
+    ----------
+    derivatives
+        Whether recordings are certified, by default (`program.certificates`): ``TAPEGRAD_CHECK=derivatives``.
+    """
 
     def __init__(self) -> None:
-        self._on = os.environ.get("TAPEGRAD_CHECK", "0") not in ("", "0")
+        words = set(os.environ.get("TAPEGRAD_CHECK", "").split(",")) - {"", "0"}
+        self.derivatives = "derivatives" in words
+        self._on = bool(words - {"derivatives"})
         self._followers: list[Tape] = []
 
     @property

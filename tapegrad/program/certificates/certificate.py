@@ -1,0 +1,119 @@
+"""Certificate of a replay: the checks of its program as a table, and the error where one of them fails."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from tapegrad.engine import kernel_table
+from tapegrad.engine.inspection.tape_view import read_tape
+from tapegrad.errors import CertificateError
+from tapegrad.program.certificates.checks import Check, Subject, checks_of
+from tapegrad.program.certificates.executions import StoppedError
+from tapegrad.program.certificates.products import PlainPrograms
+from tapegrad.program.certificates.wrong_parts import first_wrong, right_settings
+from tapegrad.program.programs.kinds import make_program
+from tapegrad.program.programs.program import Program
+from tapegrad.program.recording.recording import RecordedTape
+from tapegrad.program.streams.spec import NEVER, ProgramSpec
+from tapegrad.program.traces.listing import Listing
+from tapegrad.program.traces.source_lines import SourceLines
+from tapegrad.program.traces.trace import Trace, optimized
+
+_REPORT = (
+    "this is a fault of tapegrad, or of the derivative of a custom op: please report it with the function and its"
+    " arguments"
+)
+
+
+class Certificate(Listing[Check]):
+    """Certificate of a replay: its checks, in the order in which they were made."""
+
+    def _head(self) -> tuple[str, ...]:
+        return "check", "of", "difference", "bound", "note"
+
+    def _cells(self, record: Check) -> tuple[str, ...]:
+        return record.name, record.of, f"{record.difference:.1e}", f"{record.bound:.1e}", record.note
+
+
+class Certified:
+    """A replay that is certified.
+
+    Parameters
+    ----------
+    title
+        The function that is called.
+    trace, spec
+        The recording, and the spec of its program.
+    inputs
+        The inputs of a replay.
+    plain
+        Returns the recording without loops in place of what repeats.
+    lines
+        Finds the source lines of the instructions.
+    """
+
+    def __init__(
+        self,
+        title: str,
+        trace: Trace,
+        spec: ProgramSpec,
+        inputs: Sequence[np.ndarray],
+        plain: Callable[[], RecordedTape],
+        lines: Callable[[], SourceLines],
+    ) -> None:
+        self._title, self._trace, self._spec = title, trace, spec
+        self._inputs = [array.copy() for array in inputs]
+        self._recording, self._lines = plain(), lines
+
+    def certificate(self, program: Program | None = None) -> Certificate:
+        """Check the program, or another one of the same recording and spec.
+
+        Raises
+        ------
+        CertificateError
+            If a check fails. The message names the instruction, its source line, and the settings that are right.
+        """
+        program = program or self._trace.program(self._spec)
+        subject = Subject(program, PlainPrograms(self._recording, self._spec.wrt), self._inputs)
+        try:
+            checks = checks_of(subject)
+        except StoppedError as error:
+            checks = [Check("none", program.spec.kind, 0.0, 0.0, True, f"the program stops {error}")]
+        wrong = next((check for check in checks if not check.holds), None)
+        if wrong is not None:
+            raise CertificateError(self._message(subject, wrong))
+        state = "fused" if program.fused else "not fused"
+        made: Certificate = Certificate.of(
+            checks, f"certificate of {self._title}: {program.spec.kind}, {state}"
+        )
+        return made
+
+    def _message(self, subject: Subject, wrong: Check) -> str:
+        """Say what is wrong, where, and what to write instead."""
+        found = (
+            f"{self._title}: {wrong.of} fails the check {wrong.name!r}, {wrong.note}: they differ by"
+            f" {wrong.difference:.1e} (at most {wrong.bound:.1e})"
+        )
+        settings = right_settings(subject, self._unrolled(subject))
+        way = (
+            f"tg.jit(f, {settings}) is right"
+            if settings
+            else "a call of the function without jit may be right"
+        )
+        return f"{found}{self._place(subject)}; {way}; {_REPORT}"
+
+    def _place(self, subject: Subject) -> str:
+        """Name the first instruction whose derivative is wrong."""
+        number = first_wrong(subject)
+        if number < 0:
+            return "; each instruction by itself is right"
+        name = kernel_table.op_name(int(subject.program.tape.columns.op[number]))
+        line = self._lines().lines.get(number)
+        return f"; the first wrong instruction is {number}, {name}{f', recorded at {line}' if line else ''}"
+
+    def _unrolled(self, subject: Subject) -> Subject | None:
+        """Return the program of the recording without loops; `None` if it is the one that was certified."""
+        if self._recording is self._trace.recording:
+            return None
+        program = make_program(self._recording, optimized(read_tape(self._recording)), self._spec, NEVER)
+        return subject._replace(program=program)

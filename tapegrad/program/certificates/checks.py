@@ -1,0 +1,249 @@
+"""Checks of a program at some inputs: memory, tiers, values, and the adjoint identity <w, J v> = <J' w, v>."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tapegrad.engine.tape.tape import DTYPE_CODES
+from tapegrad.program.certificates.executions import FILLS, Execution, StoppedError, executed
+from tapegrad.program.certificates.products import (
+    PlainPrograms,
+    Point,
+    differentiates_first,
+    directions_given,
+    inner,
+    pulled_by,
+)
+from tapegrad.program.programs.kinds import make_program
+from tapegrad.program.programs.program import Program
+from tapegrad.program.streams.spec import COLUMNS, JVP, NEVER
+
+_NARROW = [DTYPE_CODES[np.dtype(name)] for name in ("float32", "complex64")]
+_OTHER_POINTS, _POINT_STEP = 3, 1e-4  # near the inputs, where a kink at them is none; relative
+_MAX_NOISE_FACTOR = 1e3  # times what rounding the inputs makes: up to there nothing can be told
+_NOT_FINITE = "nothing can be told: derivatives are not finite here"
+_LEAST_SHARE = 1e-3  # of an element in an even direction
+
+
+class Check(NamedTuple):
+    """Check of a program.
+
+    Attributes
+    ----------
+    name : str
+        ``twice``, ``tiers``, ``values`` or ``adjoint``.
+    of : str
+        Kind of the program.
+    difference : float
+        The largest relative difference that was found.
+    bound : float
+        Its bound; 0 where the same bits are promised.
+    holds : bool
+        Whether the check holds; True where nothing can be told.
+    note : str
+        What was compared, or why nothing can be told.
+    """
+
+    name: str
+    of: str
+    difference: float
+    bound: float
+    holds: bool
+    note: str
+
+
+class Subject(NamedTuple):
+    """A program that is certified, the plain programs of its recording, and the inputs of a replay."""
+
+    program: Program
+    plain: PlainPrograms
+    inputs: Sequence[np.ndarray]
+
+    @property
+    def kind(self) -> str:
+        return self.program.spec.kind
+
+    def executed(self, point: Point, fill: int = FILLS[0]) -> Execution:
+        """Execute the program."""
+        return executed(self.program, [*point.inputs, *directions_given(self.program, point)], fill)
+
+
+@np.errstate(all="ignore")
+def checks_of(subject: Subject) -> list[Check]:
+    """Return the checks of a program.
+
+    Raises
+    ------
+    StoppedError
+        If it stops at these inputs.
+    """
+    program, kind = subject.program, subject.kind
+    if kind == COLUMNS:
+        return []
+    point = _random_point(subject, np.random.default_rng(0))
+    found = subject.executed(point)
+    again = subject.executed(point, FILLS[1])
+    checks = [_same("twice", kind, found, again, "two executions, in memory of other contents")]
+    if program.fused:
+        rows = make_program(program.recording, program.tape, program.spec, NEVER)
+        by_rows = subject._replace(program=rows).executed(point)
+        checks.append(_same("tiers", kind, found, by_rows, "segments, and their instructions one by one"))
+    checks.append(_values(subject, point, found.values, subject.plain.pushed(point).values))
+    if subject.plain.has_tangents:
+        checks.append(_adjoint(subject, point, found))
+    elif point.tangents:
+        checks.append(Check("adjoint", kind, 0.0, 0.0, True, "nothing can be told: a custom op has no jvp"))
+    return checks
+
+
+def _same(name: str, kind: str, left: Execution, right: Execution, note: str) -> Check:
+    """Compare all bits, but for those of NaN."""
+    pairs = zip((*left.values, *left.derivatives), (*right.values, *right.derivatives), strict=True)
+    difference = max((_difference(a, b)[0] for a, b in pairs), default=0.0)
+    return Check(name, kind, difference, 0.0, difference == 0, note)
+
+
+def _values(subject: Subject, point: Point, values: list[np.ndarray], plain: list[np.ndarray]) -> Check:
+    """Compare results with those of the plain recording, whose arrays lie otherwise: sums add up in another order."""
+    bound, note = rounding_bound(subject.program), "the results, and those of the recording as it is"
+    difference, size = max(
+        (_difference(a, b) for a, b in zip(values, plain, strict=False)), default=(0.0, 0.0)
+    )
+    check = Check("values", subject.kind, difference, bound, difference <= bound, note)
+    return check if check.holds else _unless_rounding(subject, point, check, size, 0)
+
+
+def _difference(a: np.ndarray, b: np.ndarray) -> tuple[float, float]:
+    """Return the largest difference by the largest element, and that; infinity where one alone is not finite."""
+    if np.array_equal(a, b, equal_nan=a.dtype.kind in "fc"):
+        return 0.0, 0.0
+    size = float(np.abs(a[np.isfinite(a)]).max(initial=0.0)) or 1.0
+    wrong = ~((a == b) | (np.isnan(a) & np.isnan(b)))
+    apart = np.abs(np.subtract(a, b, dtype=np.result_type(a, np.float64)))[wrong]
+    return float(np.where(np.isfinite(apart), apart / size, np.inf).max()), size
+
+
+# --- the adjoint identity ----------------------------------------------------------------------------------------
+
+
+def _random_point(subject: Subject, rng: np.random.Generator) -> Point:
+    """Return the inputs with random directions; of outputs that are not differentiated these are zero."""
+    outputs, spec = subject.program.outputs, subject.program.spec
+    count = 1 if differentiates_first(spec) else len(outputs)
+    tangents = [_random(subject.inputs[k], rng) for k in spec.wrt]
+    cotangents = [_random(np.zeros(view.shape, view.dtype), rng, k < count) for k, view in enumerate(outputs)]
+    return Point(subject.inputs, tangents, cotangents)
+
+
+def _random(like: np.ndarray, rng: np.random.Generator, wanted: bool = True) -> np.ndarray:
+    """Return numbers near one with random signs; zeros where they are not wanted, and for integers."""
+    if not wanted or like.dtype.kind not in "fc":
+        return np.zeros(like.shape, like.dtype)
+    drawn: Any = rng.uniform(0.5, 1.5, like.shape) * rng.choice([-1.0, 1.0], like.shape)
+    if like.dtype.kind == "c":
+        drawn = drawn * np.exp(2j * np.pi * rng.uniform(size=like.shape))
+    return np.asarray(drawn, like.dtype)
+
+
+def _adjoint(subject: Subject, point: Point, found: Execution) -> Check:
+    """Check the identity along a random direction, then along one in which all elements have like shares."""
+    check, size = _compared(subject, point, found)
+    if check.holds and subject.kind != JVP:
+        point = point._replace(tangents=_even(point.tangents, pulled_by(subject.program, found, point)))
+        check, size = _compared(subject, point, found)
+    return check if check.holds else _confirmed(subject, point, check, size)
+
+
+def _even(tangents: list[np.ndarray], cotangents: list[np.ndarray]) -> list[np.ndarray]:
+    """Return tangents whose elements have like shares in the inner product with some cotangents."""
+    sizes = [np.abs(cotangent).astype(np.float64) for cotangent in cotangents]
+    mean = sum(float(size.sum()) for size in sizes) / max(sum(size.size for size in sizes), 1)
+    if not 0 < mean < np.inf:
+        return tangents
+    shares = [mean / (size + _LEAST_SHARE * mean) for size in sizes]
+    return [np.asarray(each * share, each.dtype) for each, share in zip(tangents, shares, strict=True)]
+
+
+def _compared(subject: Subject, point: Point, found: Execution | None = None) -> tuple[Check, float]:
+    """Compare both sides of the identity; return the sum of magnitudes, too. `found` is an execution at the inputs."""
+    if subject.kind == JVP:
+        cotangents, tangents = subject.plain.pulled(point), subject.executed(point).derivatives
+    else:
+        found = found or subject.executed(point)
+        cotangents, tangents = (
+            pulled_by(subject.program, found, point),
+            subject.plain.pushed(point).derivatives,
+        )
+    (reverse, size), (forward, other) = inner(cotangents, point.tangents), inner(point.cotangents, tangents)
+    bound, size = rounding_bound(subject.program), max(size, other)
+    if not np.isfinite([reverse, forward, size]).all():
+        return Check("adjoint", subject.kind, 0.0, bound, True, _NOT_FINITE), size
+    difference = abs(reverse - forward) / size if size else 0.0
+    note = f"<J' w, v> = {reverse:.10g}, <w, J v> = {forward:.10g}"
+    return Check("adjoint", subject.kind, difference, bound, difference <= bound, note), size
+
+
+def rounding_bound(program: Program) -> float:
+    """Return the square root of the epsilon of a recording's narrowest floats: errors are below if nothing cancels."""
+    narrow = np.isin(program.tape.columns.slots.lines[:, 2], _NARROW).any()
+    return float(np.sqrt(np.finfo(np.float32 if narrow else np.float64).eps))
+
+
+def _confirmed(subject: Subject, point: Point, check: Check, size: float) -> Check:
+    """Tell a fault from a kink, which points near it do not have, and from rounding errors."""
+    rng = np.random.default_rng(1)
+    near = [_tried(subject, _moved(point, _POINT_STEP, rng)) for _ in range(_OTHER_POINTS)]
+    told = [other for other in near if other is not None]
+    if told and all(other.holds for other in told):
+        return check._replace(holds=True, note=f"a kink: at points near it they agree; {check.note}")
+    return _unless_rounding(subject, point, check, size, 1)
+
+
+def _unless_rounding(subject: Subject, point: Point, check: Check, size: float, part: int) -> Check:
+    """Tell a difference from rounding errors: of the inputs, and of what cancels on the way.
+
+    Parameters
+    ----------
+    size
+        What the difference is relative to.
+    part
+        0 for results, 1 for tangents.
+    """
+    epsilon = check.bound**2
+    noise = epsilon * subject.plain.largest(point)[part] / size if size else 0.0
+    noise = max(noise, _change(subject, point, epsilon, part))
+    if check.difference <= _MAX_NOISE_FACTOR * noise:
+        return check._replace(holds=True, note=f"nothing can be told: rounding makes as much; {check.note}")
+    return check
+
+
+def _moved(point: Point, step: float, rng: np.random.Generator) -> Point:
+    """Return a point whose inputs are moved by a relative step."""
+    return point._replace(
+        inputs=[np.asarray(x + _sizes(x) * step * _random(x, rng), x.dtype) for x in point.inputs]
+    )
+
+
+def _sizes(x: np.ndarray) -> np.ndarray:
+    """Return the size of each element; their mean, or one, for elements that are zero."""
+    sizes = np.abs(x)
+    return np.where(sizes > 0, sizes, sizes.mean() or 1.0) if x.size else sizes
+
+
+def _tried(subject: Subject, point: Point) -> Check | None:
+    """Compare both sides at another point; `None` if the program takes another branch there."""
+    try:
+        return _compared(subject, point)[0]
+    except StoppedError:
+        return None
+
+
+def _change(subject: Subject, point: Point, epsilon: float, part: int) -> float:
+    """Return the relative change of results or tangents where the inputs are rounded otherwise."""
+    try:
+        near = _moved(point, epsilon, np.random.default_rng(2))
+        pairs = zip(*(subject.plain.pushed(at)[part] for at in (point, near)), strict=True)
+    except StoppedError:
+        return 0.0
+    return max((_difference(a, b)[0] for a, b in pairs if a.dtype.kind in "fc"), default=0.0)
