@@ -42,6 +42,7 @@ def test_the_sections() -> None:
         "fusion",
         "memory",
         "threads",
+        "certificate",
     ]
     assert explained.title.startswith("a call of value_and_grad(guarded) replays value_and_grad of ")
     assert (

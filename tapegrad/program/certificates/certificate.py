@@ -7,7 +7,7 @@ import numpy as np
 from tapegrad.engine import kernel_table
 from tapegrad.engine.inspection.tape_view import read_tape
 from tapegrad.errors import CertificateError
-from tapegrad.program.certificates.checks import Check, Subject, checks_of
+from tapegrad.program.certificates.checks import CertifiedProgram, ProgramCheck, checks_of
 from tapegrad.program.certificates.executions import StoppedError
 from tapegrad.program.certificates.products import PlainPrograms
 from tapegrad.program.certificates.wrong_parts import first_wrong, right_settings
@@ -25,17 +25,17 @@ _REPORT = (
 )
 
 
-class Certificate(Listing[Check]):
+class Certificate(Listing[ProgramCheck]):
     """Certificate of a replay: its checks, in the order in which they were made."""
 
     def _head(self) -> tuple[str, ...]:
         return "check", "of", "difference", "bound", "note"
 
-    def _cells(self, record: Check) -> tuple[str, ...]:
+    def _cells(self, record: ProgramCheck) -> tuple[str, ...]:
         return record.name, record.of, f"{record.difference:.1e}", f"{record.bound:.1e}", record.note
 
 
-class Certified:
+class CertifiedReplay:
     """A replay that is certified.
 
     Parameters
@@ -50,6 +50,11 @@ class Certified:
         Returns the recording without loops in place of what repeats.
     lines
         Finds the source lines of the instructions.
+
+    Attributes
+    ----------
+    latest
+        The certificate that was made last.
     """
 
     def __init__(
@@ -74,21 +79,20 @@ class Certified:
             If a check fails. The message names the instruction, its source line, and the settings that are right.
         """
         program = program or self._trace.program(self._spec)
-        subject = Subject(program, PlainPrograms(self._recording, self._spec.wrt), self._inputs)
+        subject = CertifiedProgram(program, PlainPrograms(self._recording, self._spec.wrt), self._inputs)
         try:
             checks = checks_of(subject)
         except StoppedError as error:
-            checks = [Check("none", program.spec.kind, 0.0, 0.0, True, f"the program stops {error}")]
+            checks = [ProgramCheck("none", program.spec.kind, 0.0, 0.0, True, f"the program stops {error}")]
         wrong = next((check for check in checks if not check.holds), None)
         if wrong is not None:
             raise CertificateError(self._message(subject, wrong))
         state = "fused" if program.fused else "not fused"
-        made: Certificate = Certificate.of(
-            checks, f"certificate of {self._title}: {program.spec.kind}, {state}"
-        )
-        return made
+        title = f"certificate of {self._title}: {program.spec.kind}, {state}"
+        self.latest: Certificate = Certificate.of(checks, title)
+        return self.latest
 
-    def _message(self, subject: Subject, wrong: Check) -> str:
+    def _message(self, subject: CertifiedProgram, wrong: ProgramCheck) -> str:
         """Say what is wrong, where, and what to write instead."""
         found = (
             f"{self._title}: {wrong.of} fails the check {wrong.name!r}, {wrong.note}: they differ by"
@@ -102,7 +106,7 @@ class Certified:
         )
         return f"{found}{self._place(subject)}; {way}; {_REPORT}"
 
-    def _place(self, subject: Subject) -> str:
+    def _place(self, subject: CertifiedProgram) -> str:
         """Name the first instruction whose derivative is wrong."""
         number = first_wrong(subject)
         if number < 0:
@@ -111,7 +115,7 @@ class Certified:
         line = self._lines().lines.get(number)
         return f"; the first wrong instruction is {number}, {name}{f', recorded at {line}' if line else ''}"
 
-    def _unrolled(self, subject: Subject) -> Subject | None:
+    def _unrolled(self, subject: CertifiedProgram) -> CertifiedProgram | None:
         """Return the program of the recording without loops; `None` if it is the one that was certified."""
         if self._recording is self._trace.recording:
             return None

@@ -26,7 +26,7 @@ _NOT_FINITE = "nothing can be told: derivatives are not finite here"
 _LEAST_SHARE = 1e-3  # of an element in an even direction
 
 
-class Check(NamedTuple):
+class ProgramCheck(NamedTuple):
     """Check of a program.
 
     Attributes
@@ -53,7 +53,7 @@ class Check(NamedTuple):
     note: str
 
 
-class Subject(NamedTuple):
+class CertifiedProgram(NamedTuple):
     """A program that is certified, the plain programs of its recording, and the inputs of a replay."""
 
     program: Program
@@ -70,7 +70,7 @@ class Subject(NamedTuple):
 
 
 @np.errstate(all="ignore")
-def checks_of(subject: Subject) -> list[Check]:
+def checks_of(subject: CertifiedProgram) -> list[ProgramCheck]:
     """Return the checks of a program.
 
     Raises
@@ -93,24 +93,28 @@ def checks_of(subject: Subject) -> list[Check]:
     if subject.plain.has_tangents:
         checks.append(_adjoint(subject, point, found))
     elif point.tangents:
-        checks.append(Check("adjoint", kind, 0.0, 0.0, True, "nothing can be told: a custom op has no jvp"))
+        checks.append(
+            ProgramCheck("adjoint", kind, 0.0, 0.0, True, "nothing can be told: a custom op has no jvp")
+        )
     return checks
 
 
-def _same(name: str, kind: str, left: Execution, right: Execution, note: str) -> Check:
+def _same(name: str, kind: str, left: Execution, right: Execution, note: str) -> ProgramCheck:
     """Compare all bits, but for those of NaN."""
     pairs = zip((*left.values, *left.derivatives), (*right.values, *right.derivatives), strict=True)
     difference = max((_difference(a, b)[0] for a, b in pairs), default=0.0)
-    return Check(name, kind, difference, 0.0, difference == 0, note)
+    return ProgramCheck(name, kind, difference, 0.0, difference == 0, note)
 
 
-def _values(subject: Subject, point: Point, values: list[np.ndarray], plain: list[np.ndarray]) -> Check:
+def _values(
+    subject: CertifiedProgram, point: Point, values: list[np.ndarray], plain: list[np.ndarray]
+) -> ProgramCheck:
     """Compare results with those of the plain recording, whose arrays lie otherwise: sums add up in another order."""
     bound, note = rounding_bound(subject.program), "the results, and those of the recording as it is"
     difference, size = max(
         (_difference(a, b) for a, b in zip(values, plain, strict=False)), default=(0.0, 0.0)
     )
-    check = Check("values", subject.kind, difference, bound, difference <= bound, note)
+    check = ProgramCheck("values", subject.kind, difference, bound, difference <= bound, note)
     return check if check.holds else _unless_rounding(subject, point, check, size, 0)
 
 
@@ -127,7 +131,7 @@ def _difference(a: np.ndarray, b: np.ndarray) -> tuple[float, float]:
 # --- the adjoint identity ----------------------------------------------------------------------------------------
 
 
-def _random_point(subject: Subject, rng: np.random.Generator) -> Point:
+def _random_point(subject: CertifiedProgram, rng: np.random.Generator) -> Point:
     """Return the inputs with random directions; of outputs that are not differentiated these are zero."""
     outputs, spec = subject.program.outputs, subject.program.spec
     count = 1 if differentiates_first(spec) else len(outputs)
@@ -146,7 +150,7 @@ def _random(like: np.ndarray, rng: np.random.Generator, wanted: bool = True) -> 
     return np.asarray(drawn, like.dtype)
 
 
-def _adjoint(subject: Subject, point: Point, found: Execution) -> Check:
+def _adjoint(subject: CertifiedProgram, point: Point, found: Execution) -> ProgramCheck:
     """Check the identity along a random direction, then along one in which all elements have like shares."""
     check, size = _compared(subject, point, found)
     if check.holds and subject.kind != JVP:
@@ -165,7 +169,9 @@ def _even(tangents: list[np.ndarray], cotangents: list[np.ndarray]) -> list[np.n
     return [np.asarray(each * share, each.dtype) for each, share in zip(tangents, shares, strict=True)]
 
 
-def _compared(subject: Subject, point: Point, found: Execution | None = None) -> tuple[Check, float]:
+def _compared(
+    subject: CertifiedProgram, point: Point, found: Execution | None = None
+) -> tuple[ProgramCheck, float]:
     """Compare both sides of the identity; return the sum of magnitudes, too. `found` is an execution at the inputs."""
     if subject.kind == JVP:
         cotangents, tangents = subject.plain.pulled(point), subject.executed(point).derivatives
@@ -178,10 +184,10 @@ def _compared(subject: Subject, point: Point, found: Execution | None = None) ->
     (reverse, size), (forward, other) = inner(cotangents, point.tangents), inner(point.cotangents, tangents)
     bound, size = rounding_bound(subject.program), max(size, other)
     if not np.isfinite([reverse, forward, size]).all():
-        return Check("adjoint", subject.kind, 0.0, bound, True, _NOT_FINITE), size
+        return ProgramCheck("adjoint", subject.kind, 0.0, bound, True, _NOT_FINITE), size
     difference = abs(reverse - forward) / size if size else 0.0
     note = f"<J' w, v> = {reverse:.10g}, <w, J v> = {forward:.10g}"
-    return Check("adjoint", subject.kind, difference, bound, difference <= bound, note), size
+    return ProgramCheck("adjoint", subject.kind, difference, bound, difference <= bound, note), size
 
 
 def rounding_bound(program: Program) -> float:
@@ -190,7 +196,7 @@ def rounding_bound(program: Program) -> float:
     return float(np.sqrt(np.finfo(np.float32 if narrow else np.float64).eps))
 
 
-def _confirmed(subject: Subject, point: Point, check: Check, size: float) -> Check:
+def _confirmed(subject: CertifiedProgram, point: Point, check: ProgramCheck, size: float) -> ProgramCheck:
     """Tell a fault from a kink, which points near it do not have, and from rounding errors."""
     rng = np.random.default_rng(1)
     near = [_tried(subject, _moved(point, _POINT_STEP, rng)) for _ in range(_OTHER_POINTS)]
@@ -200,7 +206,9 @@ def _confirmed(subject: Subject, point: Point, check: Check, size: float) -> Che
     return _unless_rounding(subject, point, check, size, 1)
 
 
-def _unless_rounding(subject: Subject, point: Point, check: Check, size: float, part: int) -> Check:
+def _unless_rounding(
+    subject: CertifiedProgram, point: Point, check: ProgramCheck, size: float, part: int
+) -> ProgramCheck:
     """Tell a difference from rounding errors: of the inputs, and of what cancels on the way.
 
     Parameters
@@ -231,7 +239,7 @@ def _sizes(x: np.ndarray) -> np.ndarray:
     return np.where(sizes > 0, sizes, sizes.mean() or 1.0) if x.size else sizes
 
 
-def _tried(subject: Subject, point: Point) -> Check | None:
+def _tried(subject: CertifiedProgram, point: Point) -> ProgramCheck | None:
     """Compare both sides at another point; `None` if the program takes another branch there."""
     try:
         return _compared(subject, point)[0]
@@ -239,7 +247,7 @@ def _tried(subject: Subject, point: Point) -> Check | None:
         return None
 
 
-def _change(subject: Subject, point: Point, epsilon: float, part: int) -> float:
+def _change(subject: CertifiedProgram, point: Point, epsilon: float, part: int) -> float:
     """Return the relative change of results or tangents where the inputs are rounded otherwise."""
     try:
         near = _moved(point, epsilon, np.random.default_rng(2))

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from tapegrad.program.certificates.checks import Subject, checks_of
+from tapegrad.program.certificates.checks import CertifiedProgram, checks_of
 from tapegrad.program.certificates.executions import StoppedError
 from tapegrad.program.certificates.products import PlainPrograms, float_results
 from tapegrad.program.programs.kinds import make_program
@@ -11,7 +11,7 @@ from tapegrad.program.streams.spec import NEVER, VJP, ProgramSpec
 _MAX_TRIED = 200  # instructions; of more, some at equal distances, then those between
 
 
-def first_wrong(subject: Subject) -> int:
+def first_wrong(subject: CertifiedProgram) -> int:
     """Return the number of the first instruction whose result has a wrong pullback; -1 if none has, by itself."""
     tape = subject.program.tape
     able = float_results(tape)
@@ -24,7 +24,7 @@ def first_wrong(subject: Subject) -> int:
     return next((i for i in between if _is_wrong(subject, i)), coarse[found])
 
 
-def _is_wrong(subject: Subject, i: int) -> bool:
+def _is_wrong(subject: CertifiedProgram, i: int) -> bool:
     """Return whether the pullback of the results up to an instruction is wrong."""
     program = subject.program
     tape = replace(program.tape, outputs=(program.tape.instructions[i].result,))
@@ -32,12 +32,12 @@ def _is_wrong(subject: Subject, i: int) -> bool:
     try:
         pullback = make_program(program.recording, tape, spec, NEVER)
         plain = PlainPrograms(program.recording, program.spec.wrt, tape)
-        return not all(check.holds for check in checks_of(Subject(pullback, plain, subject.inputs)))
+        return not all(check.holds for check in checks_of(CertifiedProgram(pullback, plain, subject.inputs)))
     except StoppedError:
         return False
 
 
-def right_settings(subject: Subject, unrolled: Subject | None) -> str:
+def right_settings(subject: CertifiedProgram, unrolled: CertifiedProgram | None) -> str:
     """Return the arguments of `jit` by which the program is right; empty if none is known."""
     program = subject.program
     rows = make_program(program.recording, program.tape, program.spec, NEVER)
@@ -46,5 +46,5 @@ def right_settings(subject: Subject, unrolled: Subject | None) -> str:
     return "roll=False, fuse=False" if unrolled is not None and _is_right(unrolled) else ""
 
 
-def _is_right(subject: Subject) -> bool:
+def _is_right(subject: CertifiedProgram) -> bool:
     return all(check.holds for check in checks_of(subject))

@@ -34,7 +34,7 @@ class ExplainedSection(NamedTuple):
 
 
 class Explanation(Listing[ExplainedSection]):
-    """Explanation of a call, by sections: recording, guards, watched, fusion, memory, threads."""
+    """Explanation of a call, by sections: recording, guards, watched, fusion, memory, threads, certificate."""
 
     def section(self, name: str) -> ExplainedSection:
         """Return a section by its name."""
@@ -108,6 +108,7 @@ def explanation(
         ExplainedSection("fusion", *_fusion(trace, program, names)),
         _memory(program, kept),
         _threads(trace, program),
+        _certificate(trace, program),
     ]
     made: Explanation = Explanation.of(
         sections, f"a call of {title} replays {program.spec.kind} of {recording.instructions:,} instructions"
@@ -187,3 +188,14 @@ def _threads(trace: Trace, program: Program) -> ExplainedSection:
     whole = f"{len(large):,} of {_number(rows, 'row')} large enough"
     summary = f"{whole} for several of the {threads.allowed()} threads"
     return ExplainedSection("threads", summary, tuple(large))
+
+
+def _certificate(trace: Trace, program: Program) -> ExplainedSection:
+    certified = trace.certified.get(program.spec)
+    if certified is None:
+        return ExplainedSection("certificate", "none; f.certificate(x) and jit(f, certify=True) make one", ())
+    lines = tuple(
+        f"{check.name}: relative difference {check.difference:.1e}, at most {check.bound:.1e}; {check.note}"
+        for check in certified.latest
+    )
+    return ExplainedSection("certificate", f"{_number(len(lines), 'check')} passed", lines)

@@ -110,7 +110,7 @@ class Trace(Uncopied):
         self._fusion = fusion_of(fuse)
         self._arg_specs = list(arguments.arg_specs)
         self.over_lanes: dict[Any, Any] = {}
-        self.certified: dict[ProgramSpec, Callable[[Program], Any]] = {}
+        self.certified: dict[ProgramSpec, Any] = {}
         self.told: tuple[str, str] | None = None
         self.number = 0
         self.nanoseconds = 0
@@ -317,7 +317,7 @@ class Trace(Uncopied):
         with SlowStep(lambda: f"preparing {self.name}: {len(self.recording):,} instructions"):
             made = make_program(self.recording, self.tape, spec, fusion)
         if spec in self.certified:
-            self.certified[spec](made)
+            self.certified[spec].certificate(made)
         self.recording.fused[spec] = made.segments()
         self.recording.programs[spec] = ref(made)
         self._log_program(made, perf_counter_ns() - begin)

@@ -6,7 +6,7 @@ import numpy as np
 
 from tapegrad.engine.inspection.verify.switch import switch
 from tapegrad.errors import CertificateError, name_of
-from tapegrad.program.certificates.certificate import Certificate, Certified
+from tapegrad.program.certificates.certificate import Certificate, CertifiedReplay
 from tapegrad.program.recording.recording import RecordedTape
 from tapegrad.program.recording.signature import Arguments
 from tapegrad.program.streams.spec import FORWARD, JVP, VJP, ProgramSpec
@@ -23,7 +23,7 @@ def is_certified(certify: bool | None) -> bool:
     return switch.derivatives if certify is None else certify
 
 
-def certified(owner: Any, trace: Trace, arguments: Arguments, spec: ProgramSpec) -> Certified:
+def certified(owner: Any, trace: Trace, arguments: Arguments, spec: ProgramSpec) -> CertifiedReplay:
     """Return what certifies a program of a recording of `owner`, a function that is replayed."""
 
     def record(fuse: Any, roll: bool | None) -> Trace:
@@ -35,7 +35,7 @@ def certified(owner: Any, trace: Trace, arguments: Arguments, spec: ProgramSpec)
     def lines() -> SourceLines:
         return lines_of(trace, lambda: record(owner.fuse, owner.roll))
 
-    return Certified(name_of(owner.function), trace, spec, arguments.arrays, plain, lines)
+    return CertifiedReplay(name_of(owner.function), trace, spec, arguments.arrays, plain, lines)
 
 
 def certify_once(owner: Any, trace: Trace, arguments: Arguments, spec: ProgramSpec) -> None:
@@ -44,7 +44,7 @@ def certify_once(owner: Any, trace: Trace, arguments: Arguments, spec: ProgramSp
         return
     made = certified(owner, trace, arguments, spec)
     made.certificate()
-    trace.certified[spec] = made.certificate
+    trace.certified[spec] = made
 
 
 def derivatives_of(spec: ProgramSpec, trace: Trace) -> list[ProgramSpec]:

@@ -91,7 +91,7 @@ class Reports:
 
             With arguments, a tuple of sections with the fields `name`, `summary` and `lines`: why there is a
             `recording`, its `guards`, what is `watched`, the `fusion` of rows and why others run by themselves,
-            `memory`, and `threads`. ``section("fusion")`` is one of them.
+            `memory`, `threads`, and the `certificate` if there is one. ``section("fusion")`` is one of them.
 
         Raises
         ------
@@ -141,7 +141,7 @@ class Reports:
 
     @hides_frames
     def certificate(self, *args: Any, **kwargs: Any) -> Certificate:
-        """Certify what a call with these arguments replays: hold it against other ways to the same numbers.
+        """Check what a call with these arguments replays against other ways to the same numbers.
 
         Parameters
         ----------
