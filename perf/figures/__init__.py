@@ -5,6 +5,7 @@ from perf.figures.base import Figure as Figure
 from perf.figures.base import Outcome as Outcome
 from perf.figures.base import Settings as Settings
 from perf.figures.base import Target as Target
+from perf.figures.certificates import CERTIFICATES
 from perf.figures.compiled import COMPILED
 from perf.figures.complex_numbers import COMPLEX_NUMBERS
 from perf.figures.derivatives import DERIVATIVES
@@ -43,6 +44,7 @@ FIGURES: dict[str, Figure] = {
     for figure in (
         *REPLAY,
         *WATCHING,
+        *CERTIFICATES,
         *STRUCTURES,
         *PROFILES,
         *OPERATION,

@@ -1,6 +1,7 @@
 """Certificate of a replay: the checks of its program as a table, and the error where one of them fails."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -120,4 +121,4 @@ class CertifiedReplay:
         if self._recording is self._trace.recording:
             return None
         program = make_program(self._recording, optimized(read_tape(self._recording)), self._spec, NEVER)
-        return subject._replace(program=program)
+        return replace(subject, program=program)

@@ -1,6 +1,8 @@
 """Checks of a program at some inputs: memory, tiers, values, and the adjoint identity <w, J v> = <J' w, v>."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +19,7 @@ from tapegrad.program.certificates.products import (
 )
 from tapegrad.program.programs.kinds import make_program
 from tapegrad.program.programs.program import Program
+from tapegrad.program.programs.workspace import Workspace
 from tapegrad.program.streams.spec import COLUMNS, JVP, NEVER
 
 _NARROW = [DTYPE_CODES[np.dtype(name)] for name in ("float32", "complex64")]
@@ -53,12 +56,17 @@ class ProgramCheck(NamedTuple):
     note: str
 
 
-class CertifiedProgram(NamedTuple):
+@dataclass(frozen=True)
+class CertifiedProgram:
     """A program that is certified, the plain programs of its recording, and the inputs of a replay."""
 
     program: Program
     plain: PlainPrograms
     inputs: Sequence[np.ndarray]
+
+    @cached_property
+    def _workspace(self) -> Workspace:
+        return Workspace(self.program)
 
     @property
     def kind(self) -> str:
@@ -66,7 +74,7 @@ class CertifiedProgram(NamedTuple):
 
     def executed(self, point: Point, fill: int = FILLS[0]) -> Execution:
         """Execute the program."""
-        return executed(self.program, [*point.inputs, *directions_given(self.program, point)], fill)
+        return executed(self._workspace, [*point.inputs, *directions_given(self.program, point)], fill)
 
 
 @np.errstate(all="ignore")
@@ -87,7 +95,7 @@ def checks_of(subject: CertifiedProgram) -> list[ProgramCheck]:
     checks = [_same("twice", kind, found, again, "two executions, in memory of other contents")]
     if program.fused:
         rows = make_program(program.recording, program.tape, program.spec, NEVER)
-        by_rows = subject._replace(program=rows).executed(point)
+        by_rows = replace(subject, program=rows).executed(point)
         checks.append(_same("tiers", kind, found, by_rows, "segments, and their instructions one by one"))
     checks.append(_values(subject, point, found.values, subject.plain.pushed(point).values))
     if subject.plain.has_tangents:

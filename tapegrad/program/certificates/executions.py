@@ -28,25 +28,26 @@ class Execution(NamedTuple):
     derivatives: list[np.ndarray]
 
 
-def executed(program: Program, given: Sequence[np.ndarray], fill: int = FILLS[0]) -> Execution:
+def executed(workspace: Workspace, given: Sequence[np.ndarray], fill: int = FILLS[0]) -> Execution:
     """Execute a program once.
 
     Parameters
     ----------
-    program
-        The program.
+    workspace
+        A workspace of the program.
     given
         The arrays that its caller gives; for a pullback in two steps the inputs, then the cotangents of outputs. They
         are copied: a function may write to its arguments.
     fill
-        Byte that the memory of the workspace is filled with before.
+        Byte that its memory, and that of the results, is filled with before.
 
     Raises
     ------
     StoppedError
         If it stops before its end.
     """
-    workspace = Workspace(program, fill=fill)
+    program = workspace.program
+    workspace.fill(fill)
     arrays = [np.array(array, order="C") for array in given]
     results = [_filled(view, fill) for view in program.bindings[len(arrays) :]]
     if isinstance(program, PullbackProgram):

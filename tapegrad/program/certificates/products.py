@@ -17,6 +17,7 @@ from tapegrad.errors import NoForwardModeError
 from tapegrad.program.certificates.executions import Execution, executed
 from tapegrad.program.programs.kinds import make_program
 from tapegrad.program.programs.program import Program, Recording
+from tapegrad.program.programs.workspace import Workspace
 from tapegrad.program.streams.spec import JACFWD, JACREV, JVP, NEVER, VALUE_AND_GRAD, VJP, ProgramSpec
 
 Arrays = list[np.ndarray]
@@ -69,13 +70,15 @@ class PlainPrograms:
         return bool(self._wrt)
 
     @cached_property
-    def _forward(self) -> Program:
-        spec = ProgramSpec(JVP, self._wrt, values=True) if self.has_tangents else ProgramSpec()
-        return make_program(self.recording, self._tape, spec, NEVER)
+    def _forward(self) -> Workspace:
+        return self._made(ProgramSpec(JVP, self._wrt, values=True) if self.has_tangents else ProgramSpec())
 
     @cached_property
-    def _reverse(self) -> Program:
-        return make_program(self.recording, self._tape, ProgramSpec(VJP, self._wrt), NEVER)
+    def _reverse(self) -> Workspace:
+        return self._made(ProgramSpec(VJP, self._wrt))
+
+    def _made(self, spec: ProgramSpec) -> Workspace:
+        return Workspace(make_program(self.recording, self._tape, spec, NEVER))
 
     def pushed(self, point: Point) -> Execution:
         """Return the outputs, and their tangents if there are any."""

@@ -41,7 +41,7 @@ def right_settings(subject: CertifiedProgram, unrolled: CertifiedProgram | None)
     """Return the arguments of `jit` by which the program is right; empty if none is known."""
     program = subject.program
     rows = make_program(program.recording, program.tape, program.spec, NEVER)
-    if program.fused and _is_right(subject._replace(program=rows)):
+    if program.fused and _is_right(replace(subject, program=rows)):
         return "fuse=False"
     return "roll=False, fuse=False" if unrolled is not None and _is_right(unrolled) else ""
 

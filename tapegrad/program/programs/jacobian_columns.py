@@ -49,6 +49,7 @@ class ForwardJacobianProgram(TangentProgram):
     """
 
     entry: ClassVar[str] = "replay_tangents"
+    _has_one_seed: ClassVar[bool] = False
     _lanes = 1  # elements of an input, side by side, that each seed is one at
 
     def __init__(self, recording: Recording, tape: TapeView, spec: ProgramSpec, fusion: str = NEVER) -> None:

@@ -34,6 +34,7 @@ from tapegrad.engine.inspection.tape_view import TapeView
 from tapegrad.engine.kernels.language import frame as field
 from tapegrad.engine.sweep.derivatives import bind_recording, jacobian_columns
 from tapegrad.engine.sweep.replays import replay
+from tapegrad.engine.tape.fields.layout import BROADCAST_SUM, OP_KIND
 from tapegrad.program.passes import seed_sparsity
 from tapegrad.program.passes.liveness import live_instructions, saved_slots, select
 from tapegrad.program.passes.op_facts import TAKES
@@ -141,6 +142,7 @@ class TangentProgram(Program):
     """Tangents of all outputs along given tangents of the inputs, in the forward stream together with the primals."""
 
     entry: ClassVar[str] = "replay_tangents"
+    _has_one_seed: ClassVar[bool] = True
 
     def __init__(self, recording: Recording, tape: TapeView, spec: ProgramSpec, fusion: str = NEVER) -> None:
         # The instructions that have tangents, and their active operands
@@ -250,13 +252,26 @@ class TangentProgram(Program):
         rows[:, bind_recording.ROW_DIRECTION] = np.where(is_tangent, RUN_TANGENT, RUN_FORWARD)
         rows[:, bind_recording.ROW_WANTED] = self._operands[instructions]
         edited = EditedStream(bound(self._header, columns.op, rows))
+        as_bound = self._are_as_bound(edited.bound, rows)
         for k, (i, tangent) in enumerate(zip(instructions.tolist(), is_tangent.tolist(), strict=True)):
-            if tangent:
+            if as_bound[k]:
+                edited.add(k, {})
+            elif tangent:
                 self._add_tangent(edited, k, i)
             else:
                 result = int(columns.written[i])
                 edited.add(k, edited.begun_sum(k, int(self._primal[result]), self.tape.bytes(result)))
         return edited.made()
+
+    def _are_as_bound(self, stream: InstructionStream, rows: np.ndarray) -> list[bool]:
+        """Return which rows stay as they are bound: of one seed, tangents that come through all operands they can."""
+        columns, (instructions, direction, wanted, *_) = self.tape.columns, rows.T
+        takes = TAKES[stream.op] & ((columns.read[instructions] >= 0) << np.arange(3)).sum(1)
+        whole = (takes & ~wanted == 0) & (columns.writers[columns.written[instructions]] == 1)
+        is_sum = kernel_table.op_column(stream.op, OP_KIND) == BROADCAST_SUM
+        tangents = self._has_one_seed & whole & (direction == RUN_TANGENT)
+        found: list[bool] = (~is_sum & ((direction == RUN_FORWARD) | tangents)).tolist()
+        return found
 
     def _add_tangent(self, edited: EditedStream, k: int, i: int) -> None:
         """Add the tangent of instruction `i`, bound in row `k`, once for each segment of its result's seeds."""

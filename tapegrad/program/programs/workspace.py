@@ -5,6 +5,7 @@ Behind it those that compiled code makes have a room for each binding, for when 
 *image*, whose addresses are relative to the block.
 """
 
+import ctypes
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
@@ -165,8 +166,6 @@ class Workspace(Uncopied):
         The program.
     bound
         Addresses of arrays that bindings lead to at each execution, by number of the binding.
-    fill
-        Byte that its memory is filled with; by default it stays as the system gives it.
 
     Attributes
     ----------
@@ -186,7 +185,7 @@ class Workspace(Uncopied):
 
     __slots__ = ("_fields", "_memory", "address", "base", "bytes", "outputs", "program", "value")
 
-    def __init__(self, program: Program, bound: Mapping[int, int] = _NONE, fill: int | None = None) -> None:
+    def __init__(self, program: Program, bound: Mapping[int, int] = _NONE) -> None:
         self.program = program
         image = image_of(program, True, bound)
         self.bytes = image.memory + program.bytes
@@ -195,8 +194,6 @@ class Workspace(Uncopied):
             self._memory = fenced_pages(self.bytes, fences)
         else:
             self._memory = np.empty(self.bytes + _LINE, np.uint8)
-            if fill is not None:
-                self._memory.fill(fill)
         start = -self._memory.ctypes.data % _LINE
         self._fields = self._memory[start : start + image.fields.nbytes].view(np.int64)
         self.address = int(self._fields.ctypes.data)
@@ -206,6 +203,12 @@ class Workspace(Uncopied):
         self.outputs = [self._array(offset, view) for offset, view in program.workspace_outputs()]
         self.value: Any = self.outputs[0] if self.outputs else None
         program.begin_workspace(self.base)
+
+    def fill(self, byte: int) -> None:
+        """Fill the memory of the program with a byte, but for what it begins with; not between guard pages."""
+        if not self.program.fences:
+            ctypes.memset(self.base, byte, self.program.bytes)
+            self.program.begin_workspace(self.base)
 
     def _array(self, offset: int, view: View) -> np.ndarray:
         """Return an array on the workspace's memory."""
