@@ -118,6 +118,8 @@ BROKEN: list[tuple[str, Callable[[Case], Place], int]] = [
     ("slots_are_live", lambda c: c.of_instruction("operand0", "sin"), 10**6),
     ("slots_are_live", lambda c: c.of_instruction("result", "sin"), 10**6),
     ("no_mark_is_left", lambda c: c.of_instruction("mark", "sin"), 1),
+    ("in_place_ops_keep_the_place", lambda c: c.of_result("bytes", "write"), 800),
+    ("in_place_ops_keep_the_place", lambda c: c.of_result("bytes", "scatter_write"), 800),
     ("kernel_has_the_dtype", lambda c: c.of_operand("dtype", "sin"), I64),
     ("operands_have_the_dtypes_of_the_row", lambda c: c.of_result("dtype", "sin"), F32),
     ("result_has_the_dtype_of_the_row", lambda c: c.of_result("dtype", "tanh"), F32),

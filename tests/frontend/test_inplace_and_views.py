@@ -17,6 +17,8 @@ from tapegrad.frontend.tensor.modes import EAGER
 from tapegrad.frontend.tensor.tensor import view_of
 
 STEP = 1e-30
+# Steps and coefficients of a central difference that is exact for polynomials up to degree 4
+DIFFERENCES = ((1, 8 / 12), (-1, -8 / 12), (2, -1 / 12), (-2, 1 / 12))
 
 
 def leaf_of_own(x):
@@ -526,6 +528,50 @@ def test_old_contents_are_read_by_second_derivatives_and_tangents():
     assert tg.jvp(f, (at,), (direction,))[1] == pytest.approx(slope(at) @ direction, rel=1e-12)
     difference = (slope(at + 1e-6 * direction) - slope(at - 1e-6 * direction)) / 2e-6
     assert np.allclose(tg.hvp(f)(at, direction), difference, rtol=1e-7)
+
+
+def _region(x):
+    w = np.copy(x[2:8])
+    w[1:3] = x[:2] * w[0]
+    return w**2
+
+
+def _rows(x):
+    w = np.copy(x[2:8])
+    w[[1, 4]] = 0.0
+    return w * x[0]
+
+
+def _parts_of_complex_numbers(x):
+    w = np.copy((x * (1.0 + 0.5j))[2:8])
+    w.imag[1:3] = x[:2]
+    return w.real * w.imag
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_gradients_of_tangents_that_are_parts_of_others(dtype, rng):
+    """The tangent of a written copy is a view of the argument's tangent, in whose memory others lie."""
+    x, v, c = rng.uniform(0.5, 1.5, (3, 10)).astype(dtype)
+    rtol = 1e-4 if dtype == np.float32 else 1e-9
+    offenders = []
+    for f in (_region, _rows, _parts_of_complex_numbers):
+
+        def along(x, v, f=f):
+            return np.sum(tg.jvp(f, (x,), (v,))[1] * c[:6])
+
+        def along_by_numpy(x, v, f=f):
+            return sum(k * np.sum(f(x + s * 0.1 * v) * c[:6]) for s, k in DIFFERENCES) / 0.1
+
+        for a, way in itertools.product((0, 1), (tg.grad, tg.jacobian, lambda g, a: tg.jit(tg.grad(g, a)))):
+            expected = [
+                sum(k * along_by_numpy(*np.add([x, v], s * 0.1 * np.eye(20)[10 * a + i].reshape(2, 10)))
+                    for s, k in DIFFERENCES) / 0.1
+                for i in range(10)
+            ]  # fmt: skip
+            found = way(along, a)(x, v)
+            if found.dtype != dtype or not np.allclose(found, expected, rtol=rtol):
+                offenders.append(f"{f.__name__} by argument {a}: {found} for {expected}")
+    assert not offenders, "\n".join(offenders)
 
 
 def test_hooks_and_custom_vjps_see_old_contents():

@@ -13,7 +13,7 @@ from tapegrad.engine.tape.tape import Tape
 from tapegrad.frontend.conversions.complex_views import part_dtype
 from tapegrad.frontend.recording.record_structural import record_lines, record_out
 from tapegrad.frontend.recording.rules import TRANSPOSES, Value
-from tapegrad.frontend.recording.shape import contiguous, view_region
+from tapegrad.frontend.recording.shape import contiguous, in_own_buffer, view_region
 from tapegrad.frontend.tensor.modes import current
 from tapegrad.frontend.tensor.tensor import Tensor, allocate, view_of
 from tapegrad.ops import CODES, COPY, Row
@@ -33,6 +33,8 @@ def forward(step: SweepStep, dots: list[Value | None]) -> Tensor:
         return _record(row, operands, None, allocate(step.tape, like.dtype, like.shape, row.name))
     layouts = [step.geometry(slot).view for slot in step.operands]
     operands = [_laid_out(step.tape, x, layout) for x, layout in zip(operands, layouts, strict=True)]
+    if row.in_place:
+        operands[0] = in_own_buffer(operands[0])
     return _record(row, operands, step.params, _empty(step.tape, like.view))
 
 

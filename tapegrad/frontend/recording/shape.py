@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from tapegrad.engine.sweep.derivatives import bind_recording
 from tapegrad.engine.tape import slots, views
 from tapegrad.engine.tape.fields.view import View
 from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS
@@ -65,6 +66,15 @@ def contiguous(x: Tensor) -> Tensor:
 def in_c_order(x: Tensor) -> Tensor:
     """Return `x` if its elements are contiguous in C order, otherwise a recorded copy."""
     return x if is_in_c_order(x) else contiguous(x)
+
+
+def in_own_buffer(x: Tensor) -> Tensor:
+    """Return `x` if it is the whole of its buffer in C order, otherwise a recorded copy.
+
+    An in-place op takes over the buffer of its first operand, and gives it the cotangent of its result.
+    """
+    tape = current()[0]
+    return x if bind_recording.covers(tape.header, x._slot_on(tape)) else contiguous(x)
 
 
 def is_in_c_order(x: Tensor) -> bool:

@@ -26,6 +26,7 @@ PLACE_RULES: tuple[Rule, ...] = (
     rules.slots_are_live,
     rules.no_mark_is_left,
     rules.operands_are_written_before,
+    rules.in_place_ops_keep_the_place,
 )
 # What depends on nothing but the form of an instruction.
 FORM_RULES: tuple[Rule, ...] = (

@@ -110,6 +110,22 @@ def operands_are_written_before(t: TapeView, i: int) -> str:
     return ""
 
 
+def in_place_ops_keep_the_place(t: TapeView, i: int) -> str:
+    """Check that an in-place op reads and writes one place in buffers of one size: sweeps let both share memory."""
+    if not _row(t, i).in_place:
+        return ""
+    seen = t.operands(i)[0], t.result(i)
+    (own, size), (written, new_size) = [
+        ((slot.view.offset, slot.view.nbytes), t.buffers[slot.buffer].bytes) for slot in seen
+    ]
+    if (own, size) == (written, new_size):
+        return ""
+    return (
+        f"operand 0, {own[1]} bytes at byte {own[0]} of a buffer of {size}, and the result, {written[1]} bytes at byte"
+        f" {written[0]} of one of {new_size}, are not in the same place"
+    )
+
+
 def _row(t: TapeView, i: int) -> Row:
     return kernel_table.row(t.instructions[i].op)
 
