@@ -222,6 +222,40 @@ def twisted_jvp(dots, z, x, y):
     return dots[0] * tg.cos(y) - x * tg.sin(y) * dots[1]
 
 
+def _steps(p):
+    y, found = p * 1.0, []
+    for _ in range(N):
+        y = tg.sin(y) * 0.9
+        found.append(y)
+    return found
+
+
+def written_results(p):
+    """One iteration's result is written to after the loop: the others lie in the same memory."""
+    found = _steps(p)
+    w, u = found[5], found[6]
+    w[0] = w[1] * p[2]
+    u[[1, 2]] = p[0]
+    return tg.sum(w * w) + tg.sum(u**3)
+
+
+def written_results_of_all_iterations(p):
+    total = 0.0
+    for w in _steps(p):
+        w[1:3] = w[:2] * w[3]
+        total = total + tg.sum(w**3 * p)
+    return total
+
+
+def written_and_carried(p):
+    w, u, total = tg.sin(p), p * 1.0, 0.0
+    for _ in range(N):
+        v = tg.sin(p)
+        total = total + p[1] * w[0]
+        u[0] = u[1] * p[0]
+    return tg.sum(v * v) + tg.sum(u) + total
+
+
 def users_ops(p):
     x = p[0]
     for t in range(N):
@@ -232,7 +266,8 @@ def users_ops(p):
 CASES = [
     runge_kutta, alike_lines, literals, rows_of_data, rows_of_large_arrays, parts_of_an_argument, steps_backwards,
     written_array, written_rows, written_columns, written_twice, written_as_a_whole, stacked, stacked_numbers, kalman,
-    one_after_the_other, nested, branches, leaf_of_the_function_around, lags, counted, users_ops,
+    one_after_the_other, nested, branches, leaf_of_the_function_around, lags, counted, written_results,
+    written_results_of_all_iterations, written_and_carried, users_ops,
 ]  # fmt: skip
 
 

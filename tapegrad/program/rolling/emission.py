@@ -14,6 +14,7 @@ from tapegrad.engine.tape.memory import D_OFFSET
 from tapegrad.engine.tape.tape import DTYPE_CODES
 from tapegrad.frontend.recording.record_structural import record_fields
 from tapegrad.frontend.recording.running import run
+from tapegrad.frontend.recording.shape import in_own_buffer
 from tapegrad.frontend.tensor.description import SlotDescription
 from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import Tensor, allocate, from_slot, geometry_of, is_tensor, slot_seen_as
@@ -132,6 +133,8 @@ class Emission:
 
     def emit_into(self, code: int, result: Tensor, operands: list[Tensor], fields: tuple[int, ...]) -> None:
         """Record an instruction with a given result."""
+        if kernel_table.row(code).in_place:  # what a loop has written is a part of what it has stacked
+            operands = [in_own_buffer(operands[0]), *operands[1:]]
         ids, name = self._ids(operands), kernel_table.op_name(code)
         record_fields(self.recorder, code, result._slot, ids, fields, name, thread.mode.differentiate)
 
