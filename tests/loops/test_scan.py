@@ -396,6 +396,44 @@ def test_a_reverse_run_that_fails_names_the_iteration():
         tg.grad(f)(1.0)
 
 
+def _branches_on_sums(scan, p):
+    """What an iteration returns goes into the carry, on which a branch depends."""
+
+    def body(c, x):
+        v = np.sin(c) * p
+        c = c + v * x
+        return (c * 0.3 + v if c[0] > 0.9 else c * 1.01), v
+
+    last, vs = scan(body, p, np.cos(np.arange(70.0)))
+    return np.sum(last**2) + np.sum(vs**3)
+
+
+def _by_numpy(body, init, xs):
+    carry, ys = init, []
+    for x in xs:
+        carry, y = body(carry, x)
+        ys.append(y)
+    return carry, np.array(ys)
+
+
+def test_an_unknown_branch_leaves_cotangents_as_they_are():
+    """A pullback of another branch than the iteration's has added to none of them when its guard fails."""
+    p, offenders = np.array([0.9, 0.5]), []
+    expected = [_branches_on_sums(_by_numpy, p + 1e-30j * d).imag * 1e30 for d in np.eye(2)]
+    for name, transform in {
+        "grad": tg.grad,
+        "grad of jit": lambda f: tg.grad(tg.jit(f)),
+        "jit of grad": lambda f: tg.jit(tg.grad(f)),
+        "jacobian": tg.jacobian,
+        "compile": lambda f: tg.compile(tg.grad(f), p),
+        "vmap": lambda f: lambda p: tg.vmap(tg.grad(f))(np.stack([p / 2, p]))[1],
+    }.items():
+        found = transform(lambda p: _branches_on_sums(tg.scan, p))(p)
+        if not np.allclose(found, expected, rtol=1e-11):
+            offenders.append(f"{name}: {found} for {expected}")
+    assert not offenders, "\n".join(offenders)
+
+
 def test_many_branches_are_too_many():
     def body(c, _):
         k = 0
