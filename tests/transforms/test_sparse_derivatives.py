@@ -1,10 +1,12 @@
 """Sparse Jacobians and Hessians: patterns, colours, entries, and what may go wrong."""
 
 import pickle
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import scipy.sparse
+from numpy.lib.stride_tricks import sliding_window_view
 
 import tapegrad as tg
 from helpers.daily import random_seeds
@@ -14,8 +16,10 @@ from tapegrad.autodiff.sparsity import sets as pools
 from tapegrad.autodiff.sparsity.plan import plan_of
 from tapegrad.autodiff.sparsity.rules import RULES
 from tapegrad.autodiff.sparsity.sets import SetPool
+from tapegrad.engine.tape.fields.view import View
 from tapegrad.errors import DensePatternError, RecordingWarning
 from tapegrad.ops import ROWS
+from tapegrad.ops.params import Region
 
 X = np.linspace(0.5, 1.5, 8)
 TABLE = np.array([3, 0, 3, 7, 5])
@@ -88,6 +92,21 @@ VECTORS = {
     "repeated and moved": lambda x: tg.broadcast_to(2 * x[::2], (3, 4))[:, ::-1],
     "of no elements": lambda x: (STENCIL @ tg.outer(x, x[:0])).T,
 }
+# Each element is several elements of what follows, at which other elements meet it
+REPEATED = {
+    "repeat": lambda x: np.repeat(x, 2)[1:] * np.repeat(x, 2)[:-1],
+    "tile": lambda x: np.tile(x, 3)[1:] * np.tile(x, 3)[:-1],
+    "broadcast_to": lambda x: (
+        np.broadcast_to(x, (2, x.size))[:, 1:] * np.broadcast_to(x[:2, None], (2, x.size - 1))
+    ),
+    "meshgrid": lambda x: np.multiply(*np.meshgrid(x[:3], x[2:])),
+    "windows": lambda x: sliding_window_view(x, 3).prod(axis=-1),
+    "windows of two axes": lambda x: sliding_window_view(tg.outer(x, x[:3]), (2, 2)).prod(axis=(-1, -2)),
+    "outer": lambda x: tg.outer(x[:-1], x[1:]) ** 2,
+    "taken": lambda x: x[[0, 0, 1, 1]] * x[[1, 2, 2, 0]],
+    "padded": lambda x: np.pad(x, 2, "wrap")[2:] * np.pad(x, 2, "edge")[:-2],
+    "complex windows": lambda x: sliding_window_view(x * np.exp(1j * x[::-1]), 3).prod(axis=-1).imag,
+}
 SCALARS = {
     "rosenbrock": rosenbrock,
     "linear": lambda x: tg.sum(x),
@@ -125,6 +144,19 @@ def test_hessian_is_the_dense_one(name):
     hessian = tg.hessian(function, sparse=True)
     for x in (X, X[::-1] + 0.25):
         np.testing.assert_allclose(hessian(x).toarray(), tg.hessian(function)(x), rtol=1e-13, atol=1e-13)
+
+
+@pytest.mark.parametrize("name", REPEATED)
+def test_hessian_of_what_repeats_elements(name):
+    gradient = tg.grad(lambda x: tg.sum(REPEATED[name](x) * 1.5))
+    for hessian, x in (
+        (lambda x: tg.jacobian(gradient, sparse=True)(x).toarray(), X),
+        (lambda x: tg.hessian(lambda x: tg.sum(REPEATED[name](x) * 1.5), sparse=True)(x).toarray(), X),
+        (tg.jacobian(gradient), np.linspace(0.5, 1.5, 20)),  # whose columns may share tangents
+    ):
+        steps = 1e-6 * np.eye(x.size)
+        by_differences = [(gradient(x + step) - gradient(x - step)) / 2e-6 for step in steps]
+        np.testing.assert_allclose(hessian(x), np.stack(by_differences, 1), rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("format_", ["csr", "csc", "coo"])
@@ -474,6 +506,21 @@ def test_chains_of_a_hundred_thousand():
     direction = np.random.default_rng(0).normal(size=len(x))
     np.testing.assert_allclose(hessian(x) @ direction, tg.hvp(rosenbrock)(x, direction), rtol=1e-11)
     assert hessian.pattern(x).nnz == 299_998
+
+
+def test_a_region_that_shows_elements_twice_has_the_sets_of_both():
+    pool, region = SetPool(4), Region(8, (2, 2), (8, 8), (16, 8))
+    windows = SimpleNamespace(
+        pool=pool,
+        shape=(4,),
+        params=SimpleNamespace(region=region, regions=(region,), total=4),
+        numbers=[np.arange(4)],
+        flat=lambda operand: np.full(4, 1),
+        region=lambda operand, region: View(8, (2, 2), (8, 8), np.dtype(float)),
+        seen_by=lambda operand, region: np.array([[1, 2], [3, 4]]),
+    )
+    for rule, outside in (("embedded", set()), ("written_region", {0})):
+        assert contents(pool, RULES[rule](windows)) == [outside, {0}, {1, 2}, {3}], rule
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.differentiable], ids=lambda row: row.name)

@@ -309,7 +309,9 @@ def _written_region(of: Dependence) -> np.ndarray:
     """Elements depend on the old ones, or on what is written over them."""
     new, region = of.flat(0).copy(), of.params.region
     if 0 not in region.extents:
-        seen(new, of.region(0, region))[...] = of.seen_by(1, region)
+        place = seen(new, of.region(0, region))
+        place[...] = EMPTY
+        _unite_into(of.pool, place, of.seen_by(1, region))
     return new.reshape(of.shape)
 
 
@@ -318,9 +320,19 @@ def _embedded(of: Dependence) -> np.ndarray:
     found = np.full(of.params.total, EMPTY, np.int64)
     for operand, region in enumerate(of.params.regions):
         if 0 not in region.extents and of.numbers[operand] is not None:
-            place = seen(found, of.region(operand, region))
-            place[...] = of.pool.unite(place.copy(), of.seen_by(operand, region))
+            _unite_into(of.pool, seen(found, of.region(operand, region)), of.seen_by(operand, region))
     return found.reshape(of.shape)
+
+
+def _unite_into(pool: SetPool, region: np.ndarray, numbers: np.ndarray) -> None:
+    """Unite sets into a strided array; where that shows an element several times, with all that come there."""
+    old = region.copy()
+    region[...] = np.arange(region.size).reshape(region.shape)
+    # Each element has the number of one of its places, which is the only one unless the region overlaps itself
+    places, members = region.reshape(-1), numbers.reshape(-1)
+    if not np.array_equal(places, np.arange(region.size)):
+        numbers = pool.unite_listed(members, places, region.size)[places].reshape(region.shape)
+    region[...] = pool.unite(old, numbers)
 
 
 RULES: dict[str, Rule] = {
