@@ -106,7 +106,7 @@ def _sparse_jacobian(function: Callable[..., Any], root: Any, is_symmetric: bool
         return None
     mode = "auto" if all_have_forward_rules(run.tape) else "reverse"
     derivative = CompressedDerivative(*found, mode, None)
-    entries = derivative.entries(run.pull)
+    entries = derivative.entries(run.pull, "the Jacobian of an equation")
     (pattern, taken), *_ = derivative.blocks()[0]
     if not np.array_equal(taken, np.arange(entries.size)):
         entries = gather(in_c_order(entries), taken, taken.shape, 1)

@@ -378,7 +378,7 @@ def test_a_given_pattern_is_used_and_checked():
     for given in (everything, everything.tocoo(), scipy.sparse.csc_matrix(everything)):
         assert tg.jacobian(replayed, sparse=True, pattern=given)(X).nnz == 56
     assert len(replayed.derived) == 1  # equal patterns share recordings
-    with pytest.raises(ValueError, match="lacks entries in 7 rows, the first of them row 0"):
+    with pytest.raises(ValueError, match=r"lacks entries: .* in row 0 and column 1 is 0.*\(7 rows differ\)"):
         tg.jacobian(function, sparse=True, pattern=scipy.sparse.csr_array(np.eye(7, 8)))(X)
     with pytest.raises(ValueError, match="its shape is"):
         tg.jacobian(function, sparse=True, pattern=scipy.sparse.csr_array(np.eye(8)))(X)

@@ -21,7 +21,7 @@ from tapegrad.ops import CODES, COPY, Row
 
 def forward(step: SweepStep, dots: list[Value | None]) -> Tensor:
     """Return the tangent of the result: the op applied to the tangents, zeros where there is none."""
-    row, like = step.row, step.geometry(step.result)
+    row, like, tape = step.row, step.geometry(step.result), current()[0]
     operands = [
         step.x(j) if row.reads[j] is None else step.dense(0.0 if x_dot is None else x_dot, j)
         for j, x_dot in enumerate(dots)
@@ -30,12 +30,12 @@ def forward(step: SweepStep, dots: list[Value | None]) -> Tensor:
         axes = sum(1 << d for d, stride in enumerate(like.view.strides) if stride == 0)
         return record_lines(CODES[row.name], operands[0], axes, False, row.name)
     if row.params is None:
-        return _record(row, operands, None, allocate(step.tape, like.dtype, like.shape, row.name))
+        return _record(row, operands, None, allocate(tape, like.dtype, like.shape, row.name))
     layouts = [step.geometry(slot).view for slot in step.operands]
-    operands = [_laid_out(step.tape, x, layout) for x, layout in zip(operands, layouts, strict=True)]
+    operands = [_laid_out(tape, x, layout) for x, layout in zip(operands, layouts, strict=True)]
     if row.in_place:
         operands[0] = in_own_buffer(operands[0])
-    return _record(row, operands, step.params, _empty(step.tape, like.view))
+    return _record(row, operands, step.params, _empty(tape, like.view))
 
 
 def reverse(step: SweepStep, y_bar: Value) -> dict[int, Value]:

@@ -11,5 +11,6 @@ In reading order; each imports only those above it:
     pattern                        the pattern, for users
     plan                           which columns share a forward sweep, and which rows have a reverse sweep
     sweeps                         forward sweeps that leave out what is zero, and keep constants apart
+    certificate                    a product with a random vector, compared with a tangent
     compressed                     the entries as one Tensor
 """

@@ -5,15 +5,19 @@ the two have plans of their own: of a discretised Laplacian plus a reaction, rep
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
+import scipy.sparse
 from scipy.sparse import csr_array
 
 from tapegrad.autodiff.accumulator import Accumulator
+from tapegrad.autodiff.custom.tensor_rules import all_have_forward_rules
 from tapegrad.autodiff.graph_view import listed
 from tapegrad.autodiff.regions import materialize
+from tapegrad.autodiff.sparsity.certificate import ReferenceDerivative, certify, size_of_terms, tangents
 from tapegrad.autodiff.sparsity.detection import Dependences, Detection, masks
 from tapegrad.autodiff.sparsity.pattern import ones_at, rows_of, starts_of
 from tapegrad.autodiff.sparsity.plan import SweepPlan, plan_of
@@ -66,6 +70,8 @@ class CompressedDerivative:
     ) -> None:
         self._tape = tape
         self._leaves, self._results = list(leaves), list(results)
+        self._is_symmetric, self._is_lower = bool(symmetric), symmetric == "lower"
+        self._is_given = known is not None
         self._columns = np.cumsum([0, *(leaf.size for leaf in leaves)])
         self._rows = np.cumsum([0, *(np.size(y) for y in results)])
         self._inputs = [x._slot for x in self._leaves]
@@ -219,14 +225,29 @@ class CompressedDerivative:
 
     # --- entries -------------------------------------------------------------------------------------------------
 
-    def entries(self, pull: Pull) -> Tensor:
+    def entries(self, pull: Pull, name: str) -> Tensor:
         """Return all entries, in the order of the pattern.
 
         Parameters
         ----------
         pull
             Returns the cotangents of the leaves, given pairs of results and their cotangents.
+        name
+            Which derivative of what, for messages.
+
+        Raises
+        ------
+        CertificateError
+            If a product with a random vector shows that entries are wrong.
+        ValueError
+            If that is so of a pattern that the user has given.
         """
+        entries = self._computed(pull)
+        if self._roots:
+            self._certify(entries.data_or_traced(), pull, name)
+        return entries
+
+    def _computed(self, pull: Pull) -> Tensor:
         for r in range(self.plan.reverse):
             first = self.plan.forward * self._shape[0] + r * self._shape[1]
             for x_bar, begin in zip(self._pulled(pull, r), self._columns.tolist(), strict=False):
@@ -269,6 +290,41 @@ class CompressedDerivative:
             total = term if total is None else total + term
         return total  # type: ignore[no-any-return]
 
+    # --- certificate ---------------------------------------------------------------------------------------------
+
+    def _certify(self, entries: np.ndarray, pull: Pull, name: str) -> None:
+        """Compare the entries with a tangent, or with a cotangent where an op on the way has no forward rule."""
+        forward = all_have_forward_rules(self._tape)
+        matrix = csr_array((entries, self.pattern.indices, self.pattern.indptr), self._shape)
+        if self._is_lower:
+            matrix = csr_array(matrix + scipy.sparse.tril(matrix, -1).T)
+        kinds = [each.dtype for each in (*self._leaves, *(y for y, _ in self._reached()))]
+        epsilon = max(float(np.finfo(kind).eps) for kind in kinds)
+        product, size = (self._tangent, self._size) if forward else (partial(self._cotangent, pull), _unknown)
+        derivative = ReferenceDerivative(product, size, epsilon, self._is_symmetric)
+        certify(name, matrix if forward else matrix.T.tocsr(), derivative, self._is_given)
+
+    def _along(self, vector: np.ndarray) -> tuple[Tape, list[Tensor], list[Tensor], list[np.ndarray]]:
+        """Return the tape, what is differentiated, by what, and the tangents of this along a vector."""
+        parts = zip(np.split(vector, self._columns[1:-1]), self._leaves, strict=True)
+        x_dots = [part.reshape(leaf.shape).astype(leaf.dtype) for part, leaf in parts]
+        return self._tape, [y for y, _ in self._reached()], self._leaves, x_dots
+
+    def _size(self, vector: np.ndarray) -> float:
+        return size_of_terms(*self._along(vector))
+
+    def _tangent(self, vector: np.ndarray) -> np.ndarray:
+        """Return the derivative times a vector, by a sweep that knows no pattern."""
+        found = np.zeros(self._shape[0])
+        for (y, first), y_dot in zip(self._reached(), tangents(*self._along(vector)), strict=True):
+            found[first : first + y.size] = y_dot.reshape(-1)
+        return found
+
+    def _cotangent(self, pull: Pull, vector: np.ndarray) -> np.ndarray:
+        """Return the transpose of the derivative times a vector, by a sweep that knows no pattern."""
+        seeds = [(y, vector[i : i + y.size].reshape(y.shape).astype(y.dtype)) for y, i in self._reached()]
+        return np.concatenate([x_bar.data_or_traced().reshape(-1) for x_bar in pull(seeds)]).astype(float)
+
     # --- blocks --------------------------------------------------------------------------------------------------
 
     @property
@@ -292,6 +348,11 @@ class CompressedDerivative:
         counts = np.bincount(rows[taken] - top, minlength=bottom - top)
         shape = bottom - top, right - left
         return ones_at(columns[taken] - left, starts_of(counts), shape), taken
+
+
+def _unknown(vector: np.ndarray) -> float:
+    """Size of the terms in a reverse sweep: not known, so that an entry which is there is never wrong."""
+    return np.inf
 
 
 def _is_reached(result: Any) -> bool:

@@ -104,6 +104,8 @@ class Detection:
     ----------
     tape
         The tape.
+    geometry
+        Returns the geometry of a slot.
     pool
         The sets of inputs.
     constant, varying
@@ -125,7 +127,7 @@ class Detection:
     ) -> None:
         self.tape = tape
         geometries = Accumulator(tape)
-        geometry = geometries.geometry
+        self.geometry = geometry = geometries.geometry
         sizes = [geometry(slot).view.size for slot in inputs]
         most = None if most_listed is None else most_listed * max(sum(sizes), _FEW_INPUTS)
         self.pool = SetPool(sum(sizes), most)

@@ -79,7 +79,7 @@ class SetPool:
         if most_entries > self._most_entries:
             raise DensePatternError(
                 f"sparse=True: the derivative is not sparse, its elements depend on more than {self._most_entries:,}"
-                " inputs together; use sparse=False, or pass pattern= if less of it is wanted"
+                " inputs together; use sparse=False, or pass pattern= if fewer entries are known to differ from zero"
             )
         self._make_room(2 * most_sets, 2 * most_entries + self.inputs)
 

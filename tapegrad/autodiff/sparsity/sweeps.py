@@ -1,12 +1,12 @@
 """Forward sweeps along several directions, that leave out what no direction reaches, and keep constants apart."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from tapegrad.autodiff.accumulator import Accumulator
-from tapegrad.autodiff.graph_view import Geometry
+from tapegrad.autodiff.graph_view import Geometry, GraphInstruction
 from tapegrad.autodiff.rules.step import SweepStep
 from tapegrad.autodiff.sparsity.detection import Detection
 from tapegrad.autodiff.tensor_sweeps import push
@@ -59,7 +59,7 @@ def sweep(
         for slot, x_dot in zip(inputs, x_dots, strict=True):
             if x_dot is not None:
                 along.constant.add(slot, x_dot)
-    used_up = _used_up(detection, {Geometry.of(tape, slot).buffer for slot in results})
+    forgotten = used_up(detection.steps, detection.geometry, results)
     for k, step in enumerate(detection.steps):
         is_constant = detection.is_constant[k]
         if constants_alone and not is_constant:
@@ -73,18 +73,21 @@ def sweep(
                 fixed = [None if x_dot is None else _fixed(x_dot) for x_dot in dots[0]]
                 _push(step, [_sum(*pair) for pair in zip(fixed, dots[1], strict=True)], along.varying)
         for part in (each for along in found for each in along):
-            for buffer in used_up.get(k, ()):
+            for buffer in forgotten.get(k, ()):
                 part.forget(buffer)
     return found
 
 
-def _used_up(detection: Detection, kept: set[int]) -> dict[int, list[int]]:
-    """Return by instruction the buffers that it reads for the last time, without some."""
-    last = {step.geometry(slot).buffer: k for k, step in enumerate(detection.steps) for slot in step.operands}
+def used_up(
+    steps: Sequence[SweepStep | GraphInstruction], geometry: Callable[[int], Geometry], kept: Sequence[int]
+) -> dict[int, list[int]]:
+    """Return by instruction the buffers that it reads for the last time, without those of the slots `kept`."""
+    last = {geometry(slot).buffer: k for k, step in enumerate(steps) for slot in step.operands}
+    for slot in kept:
+        last.pop(geometry(slot).buffer, None)
     found: dict[int, list[int]] = {}
     for buffer, k in last.items():
-        if buffer not in kept:
-            found.setdefault(k, []).append(buffer)
+        found.setdefault(k, []).append(buffer)
     return found
 
 

@@ -11,5 +11,6 @@ In reading order; each imports only those above it:
     compressed_columns             the program of a Jacobian whose columns share tangents
     kinds                          the class of each kind
     workspace                      the memory of one execution, its image, and the idle workspaces of a program
+    certified_columns              certificate of columns that share tangents
     handle                         the native handle of a compiled function
 """

@@ -24,6 +24,7 @@ from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS, DTYPE_CODES
 from tapegrad.errors import RecordingWarning, name_of
 from tapegrad.frontend.conversions.complex_views import part_dtype
 from tapegrad.frontend.conversions.conversion import concrete_array
+from tapegrad.frontend.tensor.arrays import show
 from tapegrad.frontend.tensor.description import SlotDescription
 from tapegrad.frontend.tensor.modes import recording as recording_on
 from tapegrad.frontend.tensor.modes import restoring, thread
@@ -34,6 +35,7 @@ from tapegrad.program.captured.captured_state import ReachableState
 from tapegrad.program.dataflow.follow import arrays_used
 from tapegrad.program.fusion.policy import fusion_of
 from tapegrad.program.passes.layouts import with_layouts
+from tapegrad.program.programs.certified_columns import certify_columns
 from tapegrad.program.programs.kinds import make_program
 from tapegrad.program.programs.program import Program
 from tapegrad.program.programs.workspace import PooledProgram, Workspace
@@ -42,7 +44,7 @@ from tapegrad.program.recording.guards import SourceLine
 from tapegrad.program.recording.recording import RecordedTape
 from tapegrad.program.recording.signature import ArgSpec, Arguments, numpy_scalar
 from tapegrad.program.rolling.roller import MIN_INSTRUCTIONS, roller
-from tapegrad.program.streams.spec import IF_KNOWN, NEVER, NOW, WHOLE, ProgramSpec
+from tapegrad.program.streams.spec import IF_KNOWN, JACFWD, JVP, NEVER, NOW, WHOLE, ProgramSpec
 from tapegrad.pytree import flatten, unflatten
 
 _CONTENTS = "the contents of {}, an array that plain NumPy has computed from"
@@ -258,7 +260,7 @@ class Trace(Uncopied):
         """Shape of input number `k`."""
         return SlotDescription(self.recording.header, self.recording.inputs[k]).shape
 
-    def shared_columns(self, wrt: tuple[int, ...], sweeps: int) -> SharedColumns | None:
+    def shared_columns(self, wrt: tuple[int, ...], sweeps: int, values: bool = False) -> SharedColumns | None:
         """Return the columns of the first output's Jacobian that share tangents, if that saves most of the sweeps.
 
         Parameters
@@ -267,6 +269,13 @@ class Trace(Uncopied):
             The inputs that it differentiates by.
         sweeps
             How many it takes otherwise.
+        values
+            As of the spec of the program that they are for, which certifies them.
+
+        Raises
+        ------
+        CertificateError
+            If columns share tangents that must not.
         """
         if sweeps < _FEWEST_SWEEPS or self.writes_arguments:
             return None
@@ -274,8 +283,20 @@ class Trace(Uncopied):
             inputs = [self.recording.inputs[k] for k in wrt]
             most = min(sweeps // 2, _MOST_COLOURS)
             found = shared_columns(self.recording, inputs, self.output_slots[0], most)
+            if found is not None:
+                self._certify(ProgramSpec(JACFWD, wrt, values, found))
             self._shared_columns[wrt] = found
         return self._shared_columns[wrt]
+
+    def _certify(self, spec: ProgramSpec) -> None:
+        """Compare a Jacobian whose columns share tangents with tangents, at the arguments of the recording."""
+        arrays: list[Any] = [show(self.recording, slot, False) for slot in self.recording.inputs]
+        workspace = self.take_workspace(spec)
+        status, results = workspace.run(arrays)
+        self.workspaces(spec).append(workspace)
+        if status == 0:  # otherwise a guard has failed, on what has changed since the recording
+            program = make_program(self.recording, self.tape, ProgramSpec(JVP, spec.wrt), NEVER)
+            certify_columns(self.name, results[-len(spec.wrt) :], arrays, self._workspace(program))
 
     def result(self, inputs: list[np.ndarray], outputs: list[np.ndarray]) -> Any:
         """Return the function's result for these inputs, with these arrays for its outputs."""

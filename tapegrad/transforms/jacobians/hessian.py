@@ -124,7 +124,9 @@ def hessian(
     Raises
     ------
     ValueError
-        If the function's result is not a scalar.
+        If the function's result is not a scalar; if a `pattern` lacks entries, when it is first used.
+    CertificateError
+        As for `jacobian`.
 
     Notes
     -----

@@ -8,6 +8,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from tapegrad.autodiff.custom.tensor_rules import all_have_forward_rules
+from tapegrad.errors import name_of
 from tapegrad.frontend.tensor.tensor import from_array, is_tensor
 from tapegrad.frontend.words.other_names import knows_argnum
 from tapegrad.program.recording.calling import one_array, value_and_aux
@@ -96,6 +97,8 @@ def jacobian(
     ------
     ValueError
         For another `mode`; if a `pattern` lacks entries, when it is first used.
+    CertificateError
+        If a Jacobian whose columns share sweeps disagrees with a tangent: a fault of tapegrad, or of a custom op.
     DensePatternError
         With `sparse`, if elements depend on so many inputs that their lists do not fit into memory.
     TypeError
@@ -274,6 +277,7 @@ class Jacobian(DerivativeTransform):
         def of_leaves(*leaves: Any) -> Any:
             return function(*selection.substitute(list(leaves)), **kwargs)
 
+        of_leaves.__qualname__ = name_of(function)  # for messages
         trace = Trace(of_leaves, arguments)
         equal = lender(trace, self._recordings)
         results = run_once(equal, arguments, functools.partial(self.choose_spec, tuple(arguments.positions)))
@@ -287,7 +291,8 @@ class Jacobian(DerivativeTransform):
             return ProgramSpec(JACFWD if self._mode == "forward" else JACREV, wrt, self._has_aux)
         inputs = sum(math.prod(trace.input_shape(k)) for k in wrt)
         forward = self._mode == "forward" or inputs <= math.prod(trace.output_shape)
-        shared = trace.shared_columns(wrt, inputs if forward else math.prod(trace.output_shape))
+        sweeps = inputs if forward else math.prod(trace.output_shape)
+        shared = trace.shared_columns(wrt, sweeps, self._has_aux)
         return ProgramSpec(JACFWD if forward or shared else JACREV, wrt, self._has_aux, shared)
 
     def output(self, trace: Trace) -> int:
