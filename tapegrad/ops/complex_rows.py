@@ -2,7 +2,7 @@
 
 Beside those of `elementwise` that take complex operands as they stand: functions of complex numbers that are not
 analytic, or whose derivative reads other values than that of real ones; and mixed rows, of a complex and a real
-operand. A mixed row has half the arithmetic, its real operand needs no cast, and has a real cotangent. All of them take
+operand. A mixed row has less arithmetic, its real operand needs no cast, and has a real cotangent. All of them take
 real operands too, for which they are what the row is that they stand for.
 """
 

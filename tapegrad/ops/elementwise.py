@@ -168,8 +168,13 @@ _SINC_NEAR_0 = "-pi*(pi*x0)*(" + _SINC_SERIES.replace("v", "square(pi*x0)") + ")
 # 1 - x0**2, for x0 near 0 and near 1.
 _ONE_MINUS_SQUARE = "where(absolute(x0)<0.5, 1-square(x0), (1-x0)*(1+x0))"
 
-# Its root over the complex plane, on the sides of the cuts that the signs of zeros say, without overflow.
-_ROOTS = "sqrt(1-x0)*sqrt(1+x0)"
+# Its root over the complex plane, on the sides of the cuts that the signs of zeros say, without overflow. A real number
+# less a complex one, and their sum, have lost these signs, as in NumPy; a complex number less a real one has not.
+_ROOTS = "sqrt(-(x0-1))*sqrt(x0-(-1))"
+
+# The even function sqrt(1 + x0**2) likewise, of the argument on the right: 1j times that is above the real axis.
+_TURNED = "1j*(copysign(1, real(x0))*x0)"
+_TURNED_ROOTS = f"sqrt(-({_TURNED}-1))*sqrt({_TURNED}+1)"
 
 
 def _share_of_hypot(a: str, b: str) -> str:
@@ -229,9 +234,9 @@ _HYPERBOLIC = (
     _complex_row(
         "hyperbolic", "arcsinh", "arcsinh(x0)",
         ("where(absolute(x0)<1e9, 1/sqrt(1+square(x0)), 1/absolute(x0))",), _ANY,
-        complex_partials=("1/(sqrt(1-1j*x0)*sqrt(1+1j*x0))",),
+        complex_partials=(f"1/({_TURNED_ROOTS})",),
     ),
-    _complex_row("hyperbolic", "arccosh", "arccosh(x0)", ("1/(sqrt(x0-1)*sqrt(x0+1))",), (1.001, 4.0)),
+    _complex_row("hyperbolic", "arccosh", "arccosh(x0)", ("1/(sqrt(x0-1)*sqrt(x0-(-1)))",), (1.001, 4.0)),
     _complex_row(
         "hyperbolic", "arctanh", "arctanh(x0)", (f"1/{_ONE_MINUS_SQUARE}",), (-0.999, 0.999),
         complex_partials=("where(absolute(x0)<1e9, 1/((1-x0)*(1+x0)), -square(1/x0))",),

@@ -1,7 +1,8 @@
 """Complex values: pairs of values, with Python's operators for complex arithmetic.
 
 Beside a real value, the arithmetic is that of a complex and a real operand (C99, Annex G): a real one has no imaginary
-part, not one of 0. So ``1.0 + z`` keeps the sign of a zero, and ``2.0 * z`` has no NaN where a part is infinite.
+part, not one of 0. So ``1.0 + z`` keeps the sign of a zero, and ``2.0 * z`` has no NaN where a part is infinite. Texts
+of the table have NumPy's signs instead (`codegen.rows.complex_expressions`).
 Nothing is contracted: a product is rounded as two products and a sum each.
 """
 

@@ -1,5 +1,7 @@
 """Evaluation of the table's texts over complex values; real ones may stand beside them.
 
+A real operand has the signs of zeros that NumPy gives it, which makes it complex first, with an imaginary part of +0:
+``1 - z`` of a `z` below the real axis is above it. A zero times an infinite part stays out of the other part.
 Zero times anything is zero, of complex numbers as a whole: a product with NaN is 0 where one of the factors is 0+0j.
 """
 
@@ -25,12 +27,7 @@ from tapegrad.engine.codegen.ir.complex_values import (
     parts_of,
     real_part,
 )
-from tapegrad.engine.codegen.ir.operations import (
-    absolute,
-    narrowed,
-    total_of,
-    widened,
-)
+from tapegrad.engine.codegen.ir.operations import absolute, copysign, narrowed, select, total_of, widened
 from tapegrad.engine.codegen.ir.types import Type
 from tapegrad.engine.codegen.mathematics import COMPLEX_MATHEMATICS
 from tapegrad.engine.codegen.rows.case import Case
@@ -51,6 +48,41 @@ def divide(x: Number, y: Number) -> Number:
     if isinstance(y, ComplexValue):
         return _inlined("divide", x, y)
     return x.over(y) if isinstance(x, ComplexValue) else x / y
+
+
+def _signed_zeros(x: ComplexValue) -> ComplexValue:
+    """Return the products of 0 and the parts, were these finite."""
+    return ComplexValue(*(copysign(part.like(0.0), part) for part in parts_of(x)))
+
+
+def _multiply_as_numpy(x: Number, y: Number) -> Number:
+    product = x * y
+    if isinstance(x, ComplexValue) is not isinstance(y, ComplexValue):
+        zeros = _signed_zeros(x if isinstance(x, ComplexValue) else y)  # type: ignore[arg-type]
+        return ComplexValue(product.re - zeros.im, product.im + zeros.re)  # type: ignore[union-attr]
+    return product
+
+
+def _divide_as_numpy(x: Number, y: Number) -> Number:
+    """Divide; of a real divisor that is 0 the sign is lost."""
+    if isinstance(x, Value) or isinstance(y, ComplexValue):
+        return divide(x, y)
+    zeros = _signed_zeros(x) * copysign(y.like(1.0), y)
+    numerator = ComplexValue(x.re + zeros.im, x.im - zeros.re)
+    return numerator.over(select(y.equal(0.0), y.like(0.0), y))
+
+
+def _add_as_numpy(x: Number, y: Number) -> Number:
+    return as_complex(x) + as_complex(y) if ComplexValue in (type(x), type(y)) else x + y
+
+
+def _subtract_as_numpy(x: Number, y: Number) -> Number:
+    return as_complex(x) - as_complex(y) if ComplexValue in (type(x), type(y)) else x - y
+
+
+_ARITHMETIC = {
+    ast.Add: _add_as_numpy, ast.Sub: _subtract_as_numpy, ast.Mult: _multiply_as_numpy, ast.Div: _divide_as_numpy,
+}  # fmt: skip
 
 
 def _masked_multiply(x: Number, y: Number) -> Number:
@@ -112,8 +144,8 @@ class ComplexExpressions(Expressions):
                 return ComplexValue(self._constant(number.real), self._constant(number.imag))
             case ast.BinOp(op=ast.Mult(), left=ast.Constant(value=complex() as number)) if number.real == 0:
                 return as_complex(self.value(node.right)).times_i(number.imag)
-            case ast.BinOp(op=ast.Div()):
-                return divide(self.value(node.left), self.value(node.right))
+            case ast.BinOp(op=ast.Add() | ast.Sub() | ast.Mult() | ast.Div()):
+                return _ARITHMETIC[type(node.op)](self.value(node.left), self.value(node.right))
             case ast.Compare(ops=[ast.Eq()], comparators=[right]):
                 return equals(self.value(node.left), self.value(right))
             case ast.Compare(ops=[ast.NotEq()], comparators=[right]):

@@ -69,6 +69,12 @@ def plan_of_axes(shapes: tuple[Shape, Shape], own: Shape, others: Shape) -> tupl
     return _Planner(Subscripts((first, second), result), shapes).steps_to_result(False)
 
 
+def _products_added_to_zero(a: Any, b: Any) -> Any:
+    """Return products as NumPy's sums of single ones, which begin at +0: behind a branch cut -0 is another number."""
+    products = a * b
+    return products + 0.0 if products.dtype.kind == "c" else products
+
+
 def _on_diagonal(x: Tensor, numbers: tuple[list[int], list[int]]) -> Tensor:
     """Return a view in which each label, given as a number, occurs once."""
     return view_of(x, np.einsum(x.data_or_traced(), *numbers))
@@ -78,7 +84,7 @@ class _Planner:
     """Builder of the steps for given subscripts and shapes."""
 
     def __init__(self, subscripts: Subscripts, shapes: tuple[Shape, ...]) -> None:
-        self.result = subscripts.result
+        self.result, self.multiply = subscripts.result, operator.mul
         self.steps: list[ContractionStep] = []
         self.count = len(shapes)  # number of values so far
         terms = [
@@ -92,6 +98,8 @@ class _Planner:
     def steps_to_result(self, optimize: Any) -> tuple[ContractionStep, ...]:
         """Contract the terms along a path, and transpose the result's dimensions."""
         terms = self.terms
+        if not optimize:
+            self.multiply = _products_added_to_zero
         for positions in _path(terms, self.result, optimize):
             chosen = [terms.pop(k) for k in sorted(positions, reverse=True)][::-1]
             terms.append(self.joined(chosen, self.wanted(terms)))
@@ -183,7 +191,7 @@ class _Planner:
     def multiplied(self, a: Term, b: Term, labels: Labels) -> Term:
         extents = {**a.extents, **b.extents}
         left, right = self.spread(a, labels), self.spread(b, labels)
-        number = self.step(operator.mul, left, None, right)
+        number = self.step(self.multiply, left, None, right)
         return Term(number, labels, tuple(extents[label] for label in labels))
 
     def spread(self, term: Term, labels: Labels) -> int:
