@@ -50,12 +50,20 @@ _ALIASES = {
 }
 
 
-def _row_of_power(x: Tensor, exponent: Any) -> int | None:
+# Exponents of complex numbers for which NumPy's operator leaves the ufunc, whose signs of zeros and parts of infinite
+# numbers are others. From NumPy 2.3 on it does so for 2 and -1 alone, not for 2.0 and -1.0: these stay as fast here.
+_COMPLEX_POWERS = (2, 0.5, -1)
+
+
+def _row_of_power(x: Tensor, exponent: Any, as_operator: bool = False) -> int | None:
     """Return the op that is equal to a power by this exponent, if there is one."""
     kind = type(exponent)
-    if (kind is int or kind is float) and (x._slot >= 0 or x.dtype.kind == "f"):
-        return _POWERS.get(exponent)
-    return None
+    if kind is not int and kind is not float:
+        return None
+    code = _POWERS.get(exponent)
+    if code is None or x.dtype.kind == "f":
+        return code
+    return code if as_operator and x.dtype.kind == "c" and exponent in _COMPLEX_POWERS else None
 
 
 def _product(x: Tensor, exponent: Any) -> Tensor | None:
@@ -92,7 +100,7 @@ _power_with_arguments = with_arguments(Ufunc("numpy.power", _power, np.power))
 
 
 def _power_operator(x: Tensor, exponent: Any) -> Tensor:
-    code = _row_of_power(x, exponent)
+    code = _row_of_power(x, exponent, as_operator=True)
     if code is not None:
         return unary(code, x, as_operator=True)
     product = _product(x, exponent)
