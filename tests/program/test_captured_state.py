@@ -17,6 +17,7 @@ import itertools
 import multiprocessing
 import operator
 import os
+import pathlib
 import string
 import sys
 import threading
@@ -861,6 +862,190 @@ def name_and_attrs_of_a_series():
     return lambda x: x * held.attrs["k"][0] * len(held.name), lambda: held.attrs["k"].append(
         held.attrs["k"].pop() + 1
     )
+
+
+@dataclasses.dataclass
+class Setting:
+    order: int = 1
+
+
+COPIES = [1.0]
+
+
+class Copied:
+    """Copies of it depend on a global variable, and listings on an attribute that nothing else names."""
+
+    def __init__(self):
+        setattr(self, "".join(("co", "unt")), 1)
+
+    def __reduce__(self):
+        return float, (sum(COPIES),)
+
+    def __dir__(self):
+        return ["a"] * self.count
+
+
+def number(text):
+    """A number that changes with a text."""
+    return float(sum(map(ord, text)))
+
+
+def raised(held):
+    """The text of an error."""
+    try:
+        raise ValueError(f"{held}")
+    except ValueError as error:
+        return error.args[0]
+
+
+THREE = [1, 2, 3]
+TEMPLATES = ["%s", "%(held)r"]
+TEXTS = {
+    "str": lambda held: str(held),
+    "repr": lambda held: repr([held]),
+    "format": lambda held: "{}".format(held),  # noqa: UP032
+    "f-string": lambda held: f"{held}",
+    "conversion in an f-string": lambda held: f"{held!r:>30}",
+    "percent": lambda held: "order of %s" % held,  # noqa: UP031
+    "kept percent": lambda held: TEMPLATES[0] % (held,),
+    "kept percent by name": lambda held: TEMPLATES[1] % {"held": held},
+    "map": lambda held: "".join(map(str, (held,))),
+    "method": lambda held: held.__repr__(),
+    "template": lambda held: string.Template("$held").substitute(held=held),
+    "error": raised,
+}
+
+
+@pytest.mark.parametrize("names", [sorted(TEXTS)])
+def test_text_of_objects_is_watched(names):
+    stale = []
+    for name in names:
+        held, text = Setting(), TEXTS[name]
+        replayed = tg.jit(lambda x, held=held, text=text: x * number(text(held)))
+        before = replayed(1.0)
+        held.order = 2
+        if before == replayed(1.0) or replayed(1.0) != number(text(held)):
+            stale.append(name)
+    assert not stale
+
+
+def test_text_that_nothing_reads_costs_nothing():
+    """Numbers with a format, and the text of errors that are not caught."""
+    held = types.SimpleNamespace(setting=Setting())
+
+    def function(x):
+        if held.setting is None:
+            raise ValueError(f"no setting in {held}")
+        return x * len(f"{2.0:.3f}") * (len(THREE) % 2 + 1)
+
+    replayed = tg.jit(function)
+    replayed(1.0)
+    assert not [line for line in repr(replayed.watched()).splitlines() if "order" in line]
+
+
+@case
+def copy_of_an_object():
+    held = Copied()
+    return lambda x: x * copy.copy(held), lambda: COPIES.append(1.0)
+
+
+@case
+def listing_of_an_object():
+    held = Copied()
+    return lambda x: x * len(dir(held)), lambda: held.__dict__.update(count=held.__dict__["count"] + 1)
+
+
+@case
+def listing_of_a_class():
+    class Listed:
+        pass
+
+    return lambda x: x * len(dir(Listed)), lambda: setattr(Listed, f"name_{len(dir(Listed))}", 1.0)
+
+
+@case
+def name_of_a_class():
+    class Named:
+        pass
+
+    held = Named()
+    return lambda x: x * len(type(held).__name__), lambda: setattr(Named, "__name__", Named.__name__ + "a")
+
+
+FIRST, SECOND = ("".join(parts) for parts in (("fi", "rst"), ("sec", "ond")))  # names that no code spells out
+
+
+class Matched:
+    pass
+
+
+def matched(name):
+    """An object of a class whose patterns read the first one of its attributes."""
+    held = type(name, (Matched,), {"__match_args__": (FIRST,), "__module__": __name__})()
+    vars(held).update({FIRST: 2.0, SECOND: 3.0})
+    return type(held), held
+
+
+@case
+def positions_in_a_pattern():
+    cls, held = matched("Positions")
+
+    def function(x):
+        match held:
+            case cls(found):
+                return x * found
+        return x
+
+    others = itertools.cycle([SECOND, FIRST])
+    return function, lambda: setattr(cls, "__match_args__", (next(others),))
+
+
+@case
+def attribute_in_a_pattern():
+    cls, held = matched("Attribute")
+
+    def function(x):
+        match held:
+            case cls(found):
+                return x * found
+        return x
+
+    return function, lambda: setattr(held, FIRST, getattr(held, FIRST) + 1.0)
+
+
+@case
+def flags_of_an_array():
+    held = np.ones(2)
+    return lambda x: x * (1.0 + held.flags.writeable), lambda: held.setflags(write=not held.flags.writeable)
+
+
+PATHS = {
+    "cwd": lambda: str(pathlib.Path.cwd()),
+    "absolute": lambda: str(pathlib.Path("a").absolute()),
+    "resolve": lambda: str(HERE.resolve()),
+    "realpath": lambda: os.path.realpath("."),
+    "relpath": lambda: os.path.relpath("/a"),
+    "abspath": lambda: os.path.abspath("."),
+}
+HERE = pathlib.Path()
+
+
+def test_the_working_directory_is_watched(tmp_path, monkeypatch):
+    replayed = {name: tg.jit(lambda x, path=path: x * number(path())) for name, path in PATHS.items()}
+    for folder in (tmp_path, tmp_path / "a" / "b", tmp_path / "a"):
+        folder.mkdir(parents=True, exist_ok=True)
+        monkeypatch.chdir(folder)
+        assert {name: f(1.0) for name, f in replayed.items()} == {
+            name: number(f()) for name, f in PATHS.items()
+        }
+
+
+def test_the_home_directory_is_watched(monkeypatch):
+    replayed = tg.jit(lambda x: x * number(str(pathlib.Path.home())))
+    for home in ("/a", "/b"):
+        monkeypatch.setenv("HOME", home)
+        monkeypatch.setenv("USERPROFILE", home)
+        assert replayed(1.0) == number(str(pathlib.Path.home()))
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -12,6 +12,7 @@ import types
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,10 @@ _SETTINGS: dict[types.ModuleType, dict[str, Any]] = {
         **dict.fromkeys(("getenv", "getenvb", "get_exec_path", "environb"), os.environ),
         **dict.fromkeys(("getcwd", "getcwdb"), os.getcwd),
     },
-    os.path: {**dict.fromkeys(("expandvars", "expanduser"), os.environ), "abspath": os.getcwd},
+    os.path: {
+        **dict.fromkeys(("expandvars", "expanduser"), os.environ),
+        **dict.fromkeys(("abspath", "realpath", "relpath"), os.getcwd),
+    },
     sys: {"getrecursionlimit": sys.getrecursionlimit},
     np: {
         **dict.fromkeys(("geterr", "errstate"), np.geterr),
@@ -62,6 +66,11 @@ _SETTINGS: dict[types.ModuleType, dict[str, Any]] = {
         **dict.fromkeys(("str", "repr", "ascii", "format"), _PRINT_OPTIONS),
     },
     locale: dict.fromkeys(("localeconv", "getlocale", "atof", "atoi", "str", "format_string"), _locale),
+}
+# The same for methods of paths.
+_OF_PATHS = {
+    **dict.fromkeys(("cwd", "absolute", "resolve"), os.getcwd),
+    **dict.fromkeys(("home", "expanduser"), os.environ),
 }
 _BY_FUNCTION = {
     id(vars(module)[name]): setting
@@ -124,9 +133,29 @@ class LibraryVariables(Owner):
             value = variables[name]
             if isinstance(value, _STATE) or self._module is builtins:
                 reach.bound(variables, name)
-            elif isinstance(value, types.ModuleType) or setting_read_by(value) is not references.Missing:
+            elif isinstance(value, types.ModuleType) or _has_settings(value):
                 reach.see(value, "attribute", name)
         return bool(names)
+
+
+class PathSettings(Owner):
+    """The settings that methods of paths read: of a path of `pathlib`, or of its class."""
+
+    def look_up(self, reach: Any) -> bool:
+        """Visit the settings of methods that were met since; return whether there were any."""
+        names = self._new(reach.names & _OF_PATHS.keys())
+        for name in sorted(names):
+            reach.visit_setting(_OF_PATHS[name])
+        return bool(names)
+
+
+def is_path(value: Any) -> bool:
+    """Return whether a value is a path of `pathlib`, or a class of such."""
+    return issubclass(value if isinstance(value, type) else type(value), PurePath)
+
+
+def _has_settings(value: Any) -> bool:
+    return setting_read_by(value) is not references.Missing or is_path(value)
 
 
 def user_modules() -> list[str]:

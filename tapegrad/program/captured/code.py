@@ -10,13 +10,27 @@ from dataclasses import dataclass
 _GLOBAL = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS")
 # Names by which code comes to attributes or variables that it does not spell out.
 _ATTRIBUTES_BY_TEXT = frozenset(
-    {"getattr", "vars", "__dict__", "attrgetter", "methodcaller", "__getattribute__"}
+    {"getattr", "vars", "dir", "__dict__", "__dir__", "attrgetter", "methodcaller", "__getattribute__"}
 )
 _VARIABLES_BY_TEXT = frozenset({"eval", "exec", "globals", "locals", "f_globals", "f_locals", "__globals__"})
 _ABSENCE = frozenset({"hasattr", "getattr", "AttributeError", "vars", "__dict__"})
 
 # Attributes in the fields of a template of `str.format`.
 _FIELDS = re.compile(r"\.([^\W\d]\w*)(?=[^{}]*\})")
+
+# Functions that make text of objects, beside the instructions of f-strings and `%`. What is printed stays unless it is
+# read again.
+_FORMAT = frozenset({
+    "str", "repr", "ascii", "format", "format_map", "getvalue", "substitute", "safe_substitute", "__repr__", "__str__",
+    "__format__",
+})  # fmt: skip
+_FORMATTING = frozenset({"FORMAT_VALUE", "FORMAT_SIMPLE", "CONVERT_VALUE"})
+_WITH_SPEC = (
+    0x04  # an argument of FORMAT_VALUE: objects take no format, unless their class defines `__format__`
+)
+_CONVERTED = 0x03
+# Instructions behind which a text is no part of the statement that raises it.
+_ENDS = ("STORE_", "RETURN_", "POP_", "JUMP_", "FOR_ITER", "YIELD_")
 
 _LOAD_OUTER = frozenset({"LOAD_DEREF", "LOAD_CLASSDEREF"})
 # Instructions and functions that compare objects.
@@ -56,12 +70,16 @@ class Named:
         Modules that are imported inside, by their full names.
     compares
         Whether objects may be compared: by an operator, or by a function that does so.
+    formats
+        How text is made of objects: ``text``; ``%``, if that operator has no constant text; ``raised`` for the text of
+        an error, which is seen where an error is ``caught``.
     """
 
     variables: tuple[str, ...]
     attributes: frozenset[str]
     imports: tuple[str, ...]
     compares: bool
+    formats: frozenset[str]
 
     @property
     def any_attribute(self) -> bool:
@@ -92,6 +110,8 @@ def named(code: types.CodeType) -> Named:
             attributes.update(_texts(constant))
         for instruction in dis.get_instructions(each):
             compares |= instruction.opname in _COMPARES
+            if instruction.opname == "MATCH_CLASS":
+                attributes.add("__match_args__")
             # From Python 3.12 on `super()` loads it, too
             classes += instruction.opname in _LOAD_OUTER and instruction.argval == "__class__"
             classes -= instruction.opname == "LOAD_SUPER_ATTR"
@@ -106,7 +126,30 @@ def named(code: types.CodeType) -> Named:
         frozenset(attributes),
         tuple(imports),
         compares or not _COMPARE.isdisjoint(attributes),
+        frozenset(kind for each in _nested(code) for kind in _formats(each)),
     )
+
+
+def _formats(code: types.CodeType) -> Iterator[str]:
+    """Yield how code makes text of objects."""
+    if not _FORMAT.isdisjoint(code.co_names):
+        yield "text"
+    waiting, constant = "", any("%" in text for text in code.co_consts if isinstance(text, str))
+    for instruction in dis.get_instructions(code):
+        if instruction.opname == "CHECK_EXC_MATCH" or instruction.argval == "exc_info":
+            yield "caught"
+        elif instruction.opname in _FORMATTING:
+            argument = instruction.arg or 0
+            takes_any = instruction.opname != "FORMAT_VALUE" or argument & _CONVERTED or not argument
+            waiting = "text" if takes_any else waiting
+        elif instruction.opname == "BINARY_OP" and instruction.argrepr in ("%", "%="):
+            waiting = waiting or ("text" if constant else "%")
+        elif instruction.opname == "RAISE_VARARGS" and waiting:
+            yield "raised"
+            waiting = ""
+        elif waiting and instruction.opname.startswith(_ENDS):
+            yield waiting
+            waiting = ""
 
 
 def _nested(code: types.CodeType) -> Iterator[types.CodeType]:

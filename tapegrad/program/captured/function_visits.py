@@ -10,6 +10,7 @@ from typing import Any
 
 from tapegrad.errors import name_of
 from tapegrad.program.captured import references
+from tapegrad.program.captured.ambient import setting_read_by
 from tapegrad.program.captured.code import (
     Named,
     asks_for_absence,
@@ -81,6 +82,9 @@ class FunctionVisits(ObjectVisits):
         self.asks_for_absence |= code.asks_for_absence
         self.calls.compares |= code.compares
         self.calls.constructs |= code.any_attribute
+        self.calls.formats |= code.formats
+        if "text" in code.formats:
+            self.visit_setting(setting_read_by(str))
         for name in code.variables:
             if self.bound(variables, name, "global") is Missing:
                 self.bound(_builtins_of(variables), name, "global")

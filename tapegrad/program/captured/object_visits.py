@@ -79,6 +79,7 @@ class ObjectVisits(Walk):
             self.watch(references.parts(_flat_list, array))
             for number, part in enumerate(_flat_list(array)):
                 self.see(part, "item", number)
+        self._hear(array)
         if type(array) is not np.ndarray:
             self._visit_object(array)
 
@@ -109,10 +110,9 @@ class ObjectVisits(Walk):
     def _visit_class(self, cls: type) -> None:
         """Visit a class that code may call, or test instances and subclasses of."""
         if isinstance(cls, abc.ABCMeta):
-            self._visit_setting(abc.get_cache_token)
+            self.visit_setting(abc.get_cache_token)
         if user_classes(cls):
             self._visit_class_of(cls)
-            self._hear(cls)
             self.calls.called.add(cls)
         else:
             self._hand_over(cls.__module__)
@@ -127,6 +127,7 @@ class ObjectVisits(Walk):
         self.note(*cls.__mro__)
         namespaces = tuple(self._namespaces.setdefault(each, vars(each)) for each in own)
         self._own(cls, namespaces)
+        self._hear(cls)
         for namespace in namespaces:
             self.calls.add(Methods(cls, namespace, self._path))
         if issubclass(cls, enum.Enum):

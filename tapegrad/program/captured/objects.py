@@ -8,6 +8,8 @@ import types
 from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any, Protocol
 
+import numpy as np
+
 from tapegrad.foreign import is_masked, is_namespace, is_sparse, is_sparse_tensor
 from tapegrad.program.captured import references
 from tapegrad.program.captured.origin import is_compiled, is_library_class
@@ -47,7 +49,20 @@ _ANSWERS: tuple[tuple[Any, dict[str, tuple[Callable[..., references.Captured], A
             "TypeError": (references.called, _defaults),
         },
     ),
-    (type, {"__subclasses__": (references.parts, type.__subclasses__)}),
+    (
+        type,
+        {
+            "__subclasses__": (references.parts, type.__subclasses__),
+            **{name: (references.called, operator.attrgetter(name)) for name in ("__name__", "__qualname__")},
+        },
+    ),
+    (
+        np.ndarray,
+        dict.fromkeys(
+            ("flags", "setflags", "readonly", "__array_interface__"),
+            (references.called, operator.attrgetter("flags.num")),
+        ),
+    ),
     (_LOCKS, _LOCKED),
 )
 

@@ -10,8 +10,8 @@ import numpy as np
 from tapegrad.errors import UnsupportedError, name_of
 from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.program.captured import references
+from tapegrad.program.captured.ambient import PathSettings, is_path, is_question, setting_read_by
 from tapegrad.program.captured.ambient import answer as ambient_answer
-from tapegrad.program.captured.ambient import is_question, setting_read_by
 from tapegrad.program.captured.code import fields_of
 from tapegrad.program.captured.methods import SpecialMethodCalls
 from tapegrad.program.captured.objects import Answers, Attributes
@@ -76,6 +76,11 @@ class Walk:
         self._waiting: deque[tuple[Any, Path]] = deque((root, _root(root, base)) for root in roots)
         self._walk()
 
+    @property
+    def objects(self) -> dict[int, Any]:
+        """The objects that were visited, by their ids."""
+        return {key: value for key, value in self._seen.items() if type(key) is int}
+
     def _walk(self) -> None:
         """Visit queued values; when none is left, look up newly met names in all objects."""
         found = True
@@ -83,7 +88,10 @@ class Walk:
             while self._waiting:
                 self._visit(*self._waiting.popleft())
             found = any(
-                [*map(self._look_up, self._owners), *map(self._look_up, self.calls.methods(self.names))]
+                [
+                    *map(self._look_up, self._owners),
+                    *map(self._look_up, self.calls.methods(self.names, self.any_field)),
+                ]
             )
 
     def _look_up(self, owner: Owner) -> bool:
@@ -95,8 +103,9 @@ class Walk:
         self._see(value, self._path.step(kind, key))
 
     def _see(self, value: Any, path: Path) -> None:
-        if type(value) is str and "{" in value:
-            self.names.update(fields_of(value))
+        if type(value) is str:
+            self.names.update(fields_of(value) if "{" in value else ())
+            self.calls.formats.update({"%-text"} if "%" in value else ())
         if type(value) in _PLAIN or references.is_dead(value):
             return
         if not isinstance(value, np.generic | np.dtype) or type(value) is np.void:
@@ -120,6 +129,8 @@ class Walk:
             self.watch(references.entry(names, name, value), path)
             self.note(name, value)
             self._see(value, path)
+            if name == "__match_args__" and isinstance(value, tuple):  # names of attributes that `case` reads
+                self.names.update(value)
         return value
 
     def bound_data(self, names: Any, kind: str = "attribute") -> None:
@@ -153,11 +164,13 @@ class Walk:
         if is_tensor(value):
             self.opaque = True
         else:
-            self._visit_setting(setting_read_by(value))
-            self._visit_setting(setting_read_by(type(value)))
+            self.visit_setting(setting_read_by(value))
+            self.visit_setting(setting_read_by(type(value)))
+            if is_path(value):
+                self._owners.append(PathSettings(self._path))
             self._visit_one(value)
 
-    def _visit_setting(self, setting: Any) -> None:
+    def visit_setting(self, setting: Any) -> None:
         """Capture a setting of the process that a function of a library reads."""
         if setting is Missing:
             return
