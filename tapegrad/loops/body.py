@@ -20,10 +20,11 @@ from tapegrad.loops.programs import MAX_SPECIALIZATIONS, BodyPrograms, constant_
 from tapegrad.ops import CODES, GUARDS
 from tapegrad.program.captured.captured_state import CapturedState
 from tapegrad.program.fusion.grouping.scalars import MAX_ELEMENTS
+from tapegrad.program.recording.constant_results import PassthroughOutput
 from tapegrad.program.recording.recording import RecordedTape, is_lifted, is_on, part_key
 from tapegrad.program.recording.signature import flatten_args
 from tapegrad.program.streams.spec import WHOLE
-from tapegrad.program.traces.trace import PassthroughOutput, Trace
+from tapegrad.program.traces.trace import Trace
 
 Flat = Callable[..., Sequence[Any]]
 _CAST = CODES["cast_f64"]

@@ -10,8 +10,8 @@ from tapegrad.engine.tape.fields.view import View
 from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.program.programs.handle import Handle, Source, Specialization
 from tapegrad.program.programs.program import Program
+from tapegrad.program.recording.constant_results import ConstantOutput, PassthroughOutput
 from tapegrad.program.streams.spec import FORWARD, JVP, WHOLE_VJP, ProgramSpec
-from tapegrad.program.traces.trace import ConstantOutput, PassthroughOutput
 
 MAX_SPECIALIZATIONS = 32
 VALUES, PULLBACK, TANGENTS = range(3)

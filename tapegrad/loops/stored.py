@@ -34,8 +34,9 @@ from tapegrad.program.archive.unpack import Unpacked
 from tapegrad.program.programs.handle import Handle
 from tapegrad.program.programs.kinds import make_program
 from tapegrad.program.programs.program import Program
+from tapegrad.program.recording.constant_results import ConstantOutput, PassthroughOutput
 from tapegrad.program.streams.spec import NEVER, WHOLE, ProgramSpec
-from tapegrad.program.traces.trace import ConstantOutput, PassthroughOutput, optimized
+from tapegrad.program.traces.trace import optimized
 
 _OUTPUT, _INPUT, _CONSTANT = range(3)  # what a result of a recording is, before its number
 _DTYPES: dict[str, np.dtype[Any]] = {dtype.name: dtype for dtype in DTYPES}

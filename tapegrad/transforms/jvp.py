@@ -19,9 +19,9 @@ from tapegrad.frontend.tensor.modes import EAGER, differentiating, eager_mode, n
 from tapegrad.frontend.tensor.tensor import Tensor, from_array, is_tensor
 from tapegrad.frontend.words.frames import hide_frames
 from tapegrad.program.recording.calling import aux_arrays, call, check_numbers, value_and_aux
+from tapegrad.program.recording.constant_results import zeros_like
 from tapegrad.program.recording.signature import has_tensor, numpy_scalar
 from tapegrad.program.streams.spec import JVP, ProgramSpec
-from tapegrad.program.traces.trace import zeros_like
 from tapegrad.pytree import flatten, unflatten
 from tapegrad.transforms.base import Derivative
 from tapegrad.transforms.calling.argnums import Selection, select

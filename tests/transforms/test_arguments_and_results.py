@@ -1,5 +1,7 @@
 """What transforms take and hand on, and what the functions may return: the same for plain and recorded ones."""
 
+import types
+
 import numpy as np
 import pytest
 
@@ -387,3 +389,67 @@ def test_a_single_number_may_come_in_an_array(name, wrap):
     hessian = tg.hessian(lambda x: tg.sum(ONE_ELEMENT[name](x)))(points[0])
     np.testing.assert_allclose(tg.hessian(function)(points[0]), hessian)
     np.testing.assert_allclose(tg.hvp(function)(points[0], points[1]), hessian @ points[1])
+
+
+class Holder:
+    def __init__(self):
+        self.items = [1]
+
+
+OUTSIDE = Holder()
+MADE = {
+    "set": lambda: {1},
+    "bytearray": lambda: bytearray(b"a"),
+    "object": Holder,
+    "object in a set": lambda: {Holder()},
+    "array of objects": lambda: np.array([[1], None], dtype=object),
+    "iterator": lambda: iter([1, 2]),
+    "namespace": lambda: types.SimpleNamespace(outside=OUTSIDE),
+}
+SAME = {
+    "object": lambda: OUTSIDE,
+    "class": lambda: Holder,
+    "text": lambda: "a",
+    "frozen": lambda: frozenset("a"),
+}
+
+
+def with_made(make):
+    """A recorded function that returns what is made, as it is called by itself, for gradients and over instances."""
+
+    def function(x):
+        return tg.sum(x * x), make()
+
+    recorded = tg.jit(function)
+    gradient, mapped = tg.grad(recorded, has_aux=True), tg.vmap(function)
+    return {"jit": recorded, "grad": gradient, "vmap": lambda x: mapped(x[None])}
+
+
+def test_replays_share_no_objects_that_the_function_makes():
+    for what, make in MADE.items():
+        for name, call in with_made(make).items():
+            _, first, second = [call(np.ones(2))[1] for _ in range(3)]
+            assert first is not second, (what, name)
+            assert type(first) is type(second) is type(make()), (what, name)
+    made = with_made(Holder)["jit"]
+    made(np.ones(2))[1].items.append(2)
+    assert made(np.ones(2))[1].items == [1]
+    assert with_made(MADE["namespace"])["jit"](np.ones(2))[1].outside is OUTSIDE
+
+
+def test_replays_share_what_existed_before():
+    for what, make in SAME.items():
+        for name, call in with_made(make).items():
+            _, first, second = [call(np.ones(2))[1] for _ in range(3)]
+            assert first is second, (what, name)
+    assert with_made(SAME["object"])["jit"](np.ones(2))[1] is OUTSIDE
+
+
+def test_objects_that_replays_cannot_return_are_refused():
+    recorded = with_made(lambda: (k for k in range(3)))["jit"]
+    with pytest.raises(
+        tg.UnsupportedError, match="function: the result has an object of type generator that cannot"
+    ):
+        recorded(np.ones(2))
+    with pytest.raises(tg.UnsupportedError, match="type set that holds Tensors"):
+        tg.jit(lambda x: (x, {x}))(np.ones(2))

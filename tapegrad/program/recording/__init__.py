@@ -7,4 +7,5 @@ In reading order; each imports only those above it:
     tape_picture                   picture of a tape, with segments and workspace
     recording                      the tape of a recording
     signature                      arguments of a recorded function
+    constant_results               results that no replay computes
 """

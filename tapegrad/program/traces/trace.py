@@ -40,6 +40,7 @@ from tapegrad.program.programs.kinds import make_program
 from tapegrad.program.programs.program import Program
 from tapegrad.program.programs.workspace import PooledProgram, Workspace
 from tapegrad.program.recording.calling import call
+from tapegrad.program.recording.constant_results import ConstantOutput, PassthroughOutput
 from tapegrad.program.recording.guards import SourceLine
 from tapegrad.program.recording.recording import RecordedTape
 from tapegrad.program.recording.signature import ArgSpec, Arguments, numpy_scalar
@@ -154,7 +155,13 @@ class Trace(Uncopied):
         self._arg_specs += [ArgSpec(part_dtype(inner.dtype)) for _, inner in pairs]
 
     def watch_arrays(self, function: Any, seen: ReachableState, given: list[Any]) -> None:
-        """Guard the arrays that the function sees: how they lie, and the contents of those it may read by itself."""
+        """Guard the arrays that the function sees: how they lie, and the contents of those it may read by itself.
+
+        Objects that it makes and returns are copied for each replay.
+        """
+        for result in self._results:
+            if isinstance(result, ConstantOutput):
+                result.keep_apart(self.name, seen)
         for number, array in seen.arrays.items():
             self.recording.watch_head(array, _guarded("the layout of {}", seen.paths.get(number)))
         for array in arrays_used(function, seen, given, self.recording.sites):
@@ -303,6 +310,11 @@ class Trace(Uncopied):
         values = [numpy_scalar(outputs[r]) if isinstance(r, int) else r.value(inputs) for r in self._results]
         return unflatten(self._definition, values)
 
+    def renewed(self, constant: Any) -> Any:
+        """Return a copy of a constant among earlier results, if each replay has a copy of it."""
+        owner = next((r for r in self._results if isinstance(r, ConstantOutput) and r.is_copied), None)
+        return constant if owner is None else owner.renewed(constant)
+
     # --- programs ----------------------------------------------------------------------------------------------
 
     @property
@@ -435,41 +447,3 @@ def optimized(tape: TapeView) -> TapeView:
         if switch.on:
             verify.check_pass(run.__name__, before, tape)
     return with_layouts(tape)
-
-
-class ConstantOutput:
-    """A result that no replay computes. Of arrays and Tensors each replay returns a copy."""
-
-    def __init__(self, value: Any) -> None:
-        self.fixed = value
-
-    def tangent(self, inputs: list[np.ndarray]) -> Any:
-        """Zeros like the value."""
-        return zeros_like(self.fixed.data_or_traced() if is_tensor(self.fixed) else self.fixed)
-
-    def value(self, inputs: list[np.ndarray]) -> Any:
-        value = self.fixed.data_or_traced() if is_tensor(self.fixed) else self.fixed
-        return numpy_scalar(value.copy()) if isinstance(value, np.ndarray) else value
-
-
-class PassthroughOutput:
-    """A result that is an argument as it came."""
-
-    def __init__(self, number: int, dtype: np.dtype[Any]) -> None:
-        self.number = number
-        self._dtype = dtype
-
-    def tangent(self, inputs: list[np.ndarray]) -> Any:
-        """Zeros: only integers and booleans are passed on."""
-        return zeros_like(inputs[self.number].astype(self._dtype))
-
-    def value(self, inputs: list[np.ndarray]) -> Any:
-        return numpy_scalar(inputs[self.number].astype(self._dtype))
-
-
-def zeros_like(value: Any) -> Any:
-    """Return the zero tangent of a result that does not depend on the arguments; `None` and strings stay."""
-    if not isinstance(value, np.ndarray | np.generic | int | float):
-        return value
-    array = np.asarray(value)
-    return numpy_scalar(np.zeros(array.shape, array.dtype))

@@ -14,9 +14,9 @@ from tapegrad.engine.codegen.python_calls.structures import (
     Structure,
     is_described,
 )
-from tapegrad.frontend.tensor.tensor import is_tensor
+from tapegrad.program.recording.constant_results import ConstantOutput
 from tapegrad.program.recording.signature import Arguments
-from tapegrad.program.traces.trace import ConstantOutput, Trace
+from tapegrad.program.traces.trace import Trace
 from tapegrad.pytree import LEAF, flatten
 
 _TRACED = frozenset({np.ndarray, float, np.float64})  # types of leaves that are arrays to a program
@@ -95,12 +95,8 @@ def _argument(leaf: Any, number: int) -> Described:
 
 def _constant(result: Any) -> Described:
     """Describe a result that is the same object in each call."""
-    copied = (
-        not isinstance(result, ConstantOutput)
-        or is_tensor(result.fixed)
-        or isinstance(result.fixed, np.ndarray)
-    )
-    return None if copied else FixedLeaf(result.fixed)
+    shared = isinstance(result, ConstantOutput) and result.is_shared
+    return FixedLeaf(result.fixed) if shared else None
 
 
 def _described(definition: Any, leaves: Iterator[Described]) -> Described:

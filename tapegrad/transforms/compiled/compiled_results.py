@@ -9,8 +9,8 @@ from tapegrad.engine.tape.tape import DTYPE_CODES
 from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.program.programs.handle import Source, Specialization
 from tapegrad.program.programs.program import Program
+from tapegrad.program.recording.constant_results import ConstantOutput
 from tapegrad.program.streams.spec import FORWARD, JACFWD, JVP
-from tapegrad.program.traces.trace import ConstantOutput
 from tapegrad.pytree import flatten
 from tapegrad.transforms.compiled.frozen import PinnedRecording
 from tapegrad.transforms.grad import ValueAndGrad

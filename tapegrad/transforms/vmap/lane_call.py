@@ -169,7 +169,7 @@ class LaneCall:
         stacks, leaves = self._inputs, []
         for slot in slots:
             if not isinstance(slot, OutputSlot):
-                leaves.append(repeated(slot, len(pending)))
+                leaves.append(repeated(instance.trace.renewed(slot), len(pending)))
             elif not slot.is_input:
                 leaves.append(arrays[slot.number])
             elif stacks[slot.number] is None:
