@@ -260,3 +260,13 @@ assert np.isfinite(value) and np.isfinite(gradient).all()
         check=False,
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_minibatches_are_refused() -> None:
+    with pm.Model() as model:
+        batch = pm.Minibatch(np.arange(100.0), batch_size=10)
+        pm.Normal("y", pm.Normal("mu"), 1.0, observed=batch, total_size=100)
+    with pytest.raises(
+        NotImplementedError, match=r"draws random numbers by integers.*pm.Data for pm.Minibatch"
+    ):
+        tg.interop.pymc(model)

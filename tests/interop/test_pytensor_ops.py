@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.special
 
 import tapegrad as tg
 
@@ -281,3 +282,35 @@ def test_conditions_on_constants_are_errors() -> None:
     x = pt.vector("x")
     with pytest.raises((ValueError, AssertionError), match="must be two"):
         tg.interop.pytensor(Assert("must be two")(x, pt.eq(x.shape[0], 2)), x, rewrites=())(np.ones(3))
+
+
+def test_graphs_with_a_state_of_their_own_are_refused() -> None:
+    x, rng = pt.vector("x"), pytensor.shared(np.random.default_rng(0), name="rng")
+    count = pytensor.shared(np.array(0.0), name="count")
+    count.default_update = count + 1
+    draws = pt.random.normal(0, 1, size=3, rng=rng)
+    inner = pytensor.compile.builders.OpFromGraph([x, rng], [x * pt.random.normal(0, 1, size=3, rng=rng)])
+    graphs = {"draws random numbers by normal": draws * x, "draws": inner(x, rng), "updates count": count * x}
+    for what, graph in graphs.items():
+        with pytest.raises(NotImplementedError, match=f"the graph {what}.* input of the graph"):
+            tg.interop.pytensor(graph, x)
+
+
+def test_logarithms_of_logistic_functions_keep_their_digits() -> None:
+    """Of what is moved, too; far out the logarithms are -x and x."""
+    x = pt.vector("x")
+    s, last = pt.sigmoid(x), np.array([3, 2, 1, 0])
+    upper = {
+        "plain": pt.log1p(-s), "expanded": pt.log1p(-pt.expand_dims(s, 0)), "taken": pt.log1p(-s[last]),
+        "sliced": pt.log1p(-s[::-1]), "negated first": pt.log1p(pt.expand_dims(-s, 1)),
+        "reshaped": pt.log1p(-s.reshape((2, 2)).T), "repeated": pt.log1p(-pt.broadcast_to(s, (1, 4))),
+        "subtracted": pt.log((1 - s)[last]),
+    }  # fmt: skip
+    lower = {"taken": pt.log(s[last]), "plain": pt.log(s)}
+    at = np.array([-700.0, -40.0, 38.5, 700.0])
+    for sign, graphs in ((1.0, upper), (-1.0, lower)):
+        for name, graph in graphs.items():
+            value, gradient = tg.value_and_grad(tg.interop.pytensor(pt.sum(graph), x))(at)
+            np.testing.assert_allclose(value, -np.sum(np.logaddexp(0.0, sign * at)), rtol=1e-15, err_msg=name)
+            wanted = -sign * scipy.special.expit(sign * at)
+            np.testing.assert_allclose(gradient, wanted, rtol=1e-14, err_msg=name)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tapegrad.interop.packages import needed
-from tapegrad.interop.pytensor_graphs.rewrites import REWRITES, lift_checks
+from tapegrad.interop.pytensor_graphs.rewrites import REWRITES, own_rewrites
 
 
 def pytensor(outputs: Any, inputs: Any, *, rewrites: Sequence[str] = REWRITES) -> Callable[..., Any]:
@@ -33,7 +33,8 @@ def pytensor(outputs: Any, inputs: Any, *, rewrites: Sequence[str] = REWRITES) -
     ModuleNotFoundError
         If PyTensor is not installed.
     NotImplementedError
-        By the function, for an Op that is not known and depends on a Tensor (see `tapegrad_funcify`).
+        For a graph with a state of its own: Ops that draw random numbers, minibatches among them, and shared variables
+        with an update. By the function, for an Op that is not known and depends on a Tensor (see `tapegrad_funcify`).
 
     Examples
     --------
@@ -57,6 +58,7 @@ def graph_function(
     as_list: bool,
     shapes: Sequence[tuple[int, ...]] | None = None,
     is_frozen: bool = False,
+    updates_state: bool = False,
 ) -> Callable[..., Any]:
     """Return the function of a graph.
 
@@ -74,6 +76,9 @@ def graph_function(
         The shapes of the inputs, if the function takes one vector of all their elements.
     is_frozen
         Whether shared variables are constants with their present values. Else they are read where they lie.
+    updates_state
+        Whether the caller updates shared variables, and runs functions that draw random numbers anew in each call. Else
+        such graphs are refused.
     """
     graph, traversal = needed("pytensor.graph", "pytensor"), needed("pytensor.graph.traversal", "pytensor")
     kind = needed("pytensor.compile.sharedvalue", "pytensor").SharedVariable
@@ -82,10 +87,12 @@ def graph_function(
     shared = [
         each for each in traversal.graph_inputs(outputs) if isinstance(each, kind) and each not in inputs
     ]
+    if not updates_state:
+        _refuse_state("updates", [each for each in shared if each.default_update is not None])
     own = graph.FunctionGraph([*inputs, *shared], list(outputs), clone=True)
     if rewrites:
         needed("pytensor.graph.rewriting.utils", "pytensor").rewrite_graph(
-            own, include=tuple(rewrites), custom_rewrite=lift_checks()
+            own, include=tuple(rewrites), custom_rewrite=own_rewrites()
         )
     text = writer.FunctionText(name)
     for variable, each in zip(own.inputs[len(inputs) :], shared, strict=True):
@@ -98,4 +105,17 @@ def graph_function(
         text.take(arguments)
     else:
         text.take_vector(arguments, shapes)
-    return text.finish(own.toposort(), own.outputs, as_list=as_list)  # type: ignore[no-any-return]
+    function = text.finish(own.toposort(), own.outputs, as_list=as_list)
+    if not updates_state:
+        _refuse_state("draws random numbers by", function.draws)
+    return function  # type: ignore[no-any-return]
+
+
+def _refuse_state(does: str, parts: Sequence[Any]) -> None:
+    """Refuse a graph with a state of its own, of which each recording would keep what it was."""
+    if parts:
+        raise NotImplementedError(
+            f"tapegrad.interop: the graph {does} {', '.join(map(str, parts))}, and a recording would keep the values of"
+            " its first call. Make what changes an input of the graph; in a model, write pm.Data for pm.Minibatch, and"
+            " with_data(...) for another batch"
+        )

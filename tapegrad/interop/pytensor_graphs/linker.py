@@ -47,7 +47,9 @@ def register_pytensor() -> None:
 
         def fgraph_convert(self, fgraph: Any, *_: Any, **__: Any) -> Any:
             """Return the function of a graph, whose inputs are its arguments, shared variables included."""
-            return graph_function("graph", fgraph.inputs, fgraph.outputs, rewrites=(), as_list=True)
+            return graph_function(
+                "graph", fgraph.inputs, fgraph.outputs, rewrites=(), as_list=True, updates_state=True
+            )
 
         def create_thunk_inputs(self, storage_map: Any) -> list[Any]:
             """Return the storage of the arguments."""
@@ -55,7 +57,7 @@ def register_pytensor() -> None:
 
         def jit_compile(self, fn: Any) -> Any:
             """Return the function that is replayed, but of random numbers."""
-            replayed = fn if fn.is_random else jit(fn)
+            replayed = fn if fn.draws else jit(fn)
 
             def call(*values: Any) -> list[Any]:
                 return [

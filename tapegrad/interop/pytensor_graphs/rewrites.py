@@ -1,4 +1,4 @@
-"""Rewrites of PyTensor's graphs for recordings: checks of parameters, moved to the number that all is summed to."""
+"""Rewrites of PyTensor's graphs for recordings: checks behind sums, and logarithms of logistic functions."""
 
 import functools
 from typing import Any
@@ -11,7 +11,67 @@ _PASSED_BY = ("Add", "Sub", "Mul", "Neg")
 
 
 @functools.cache
-def lift_checks() -> Any:
+def own_rewrites() -> Any:
+    """Return the rewrites of this module, which come behind PyTensor's own."""
+    basic = needed("pytensor.graph.rewriting.basic", "pytensor")
+    return basic.EquilibriumGraphRewriter([_lift_checks(), _logarithms_of_logistic()], max_use_ratio=100)
+
+
+def _logarithms_of_logistic() -> Any:
+    """Return the rewrite of logarithms of a logistic function and of its complement to softplus.
+
+    ``log1p(-move(sigmoid(x)))`` is ``-softplus(move(x))``, where a move changes the shape or takes elements. PyTensor
+    looks for a negation next to both functions, which `canonicalize` has written as a product with -1.
+    """
+    basic = needed("pytensor.graph.rewriting.basic", "pytensor")
+    elemwise = needed("pytensor.tensor.elemwise", "pytensor")
+    maths, tensor = needed("pytensor.tensor.math", "pytensor"), needed("pytensor.tensor.basic", "pytensor")
+    subtensor, shape = (
+        needed("pytensor.tensor.subtensor", "pytensor"),
+        needed("pytensor.tensor.shape", "pytensor"),
+    )
+    moves = (
+        elemwise.DimShuffle | shape.Reshape | tensor.Alloc | subtensor.Subtensor | subtensor.AdvancedSubtensor
+    )
+
+    def kind(node: Any) -> str:
+        is_elementwise = node is not None and isinstance(node.op, elemwise.Elemwise)
+        return type(node.op.scalar_op).__name__ if is_elementwise else ""
+
+    def is_number(x: Any, number: int) -> bool:
+        return isinstance(x, tensor.Constant) and x.data.size == 1 and x.data.item() == number
+
+    def argument(x: Any, sign: int) -> Any:
+        """Return z of ``sigmoid(z)``, or of ``-sigmoid(z)`` or ``1 - sigmoid(z)`` with sign -1 or 2; else `None`."""
+        node = x.owner
+        if node is not None and isinstance(node.op, moves):
+            inner = argument(node.inputs[0], sign)
+            return None if inner is None else node.op(inner, *node.inputs[1:])
+        name, operands = kind(node), [] if node is None else node.inputs
+        if sign == 1:
+            return operands[0] if name == "Sigmoid" else None
+        if sign == 2:
+            return argument(operands[1], 1) if name == "Sub" and is_number(operands[0], 1) else None
+        if name == "Mul" and len(operands) == 2:
+            operands = [each for each in operands if not is_number(each, -1)]
+        return argument(operands[0], 1) if name in ("Neg", "Mul") and len(operands) == 1 else None
+
+    def rewrite(fgraph: Any, node: Any) -> Any:
+        name, x = kind(node), node.inputs[0]
+        found = None
+        if name == "Log":
+            z = argument(x, 1)
+            found = argument(x, 2) if z is None else -z
+        elif name == "Log1p":
+            found = argument(x, -1)
+        if found is None or found.type.dtype != node.outputs[0].type.dtype:
+            return None
+        return [-maths.softplus(found)]
+
+    return basic.node_rewriter([elemwise.Elemwise])(rewrite)
+
+
+def _lift_checks() -> Any:
     """Return the rewrite that moves checks behind sums.
 
     ``sum(check(x, ok))`` is ``check(sum(x), ok)``: one choice between two numbers, not one for each element.
@@ -46,5 +106,4 @@ def lift_checks() -> Any:
         conditions = list(dict.fromkeys([*inner.inputs[1:], *node.inputs[1:]]))
         return [inner.op(inner.inputs[0], *conditions)]
 
-    rewriter = basic.node_rewriter([total, elemwise.Elemwise, elemwise.DimShuffle, checks])(lift)
-    return basic.EquilibriumGraphRewriter([rewriter], max_use_ratio=100)
+    return basic.node_rewriter([total, elemwise.Elemwise, elemwise.DimShuffle, checks])(lift)

@@ -56,7 +56,7 @@ class FunctionText:
         self._constants: dict[Any, Any] = {}  # by variables
         self._arguments: list[str] = []
         self._lines: list[str] = []
-        self._is_random = False
+        self._draws: list[str] = []
 
     def take(self, inputs: Sequence[Any]) -> None:
         """Make these variables the arguments."""
@@ -86,7 +86,8 @@ class FunctionText:
     def finish(self, nodes: Sequence[Any], outputs: Sequence[Any], *, as_list: bool) -> Callable[..., Any]:
         """Write nodes, in an order in which they can be computed, and return the function.
 
-        It has its text as `source`, and `is_random`: whether a node draws random numbers, which no recording repeats.
+        It has its text as `source`, and as `draws` the names of Ops that draw random numbers, which no recording
+        repeats.
         """
         for node in nodes:
             self._write_node(node)
@@ -101,15 +102,15 @@ class FunctionText:
         exec(compile(text, file, "exec"), self._values)
         function: Any = self._values[self._name]
         function.source = text
-        function.is_random = self._is_random
+        function.draws = tuple(dict.fromkeys(self._draws))
         return function  # type: ignore[no-any-return]
 
     # --- nodes ------------------------------------------------------------------------------------------------------
 
     def _write_node(self, node: Any) -> None:
         converted = tapegrad_funcify(node.op, node=node)
-        draws = isinstance(node.op, _random.RandomVariable) or _draws(converted)
-        self._is_random |= draws
+        draws = [str(node.op)] if isinstance(node.op, _random.RandomVariable) else _draws(converted)
+        self._draws += draws
         if not draws and all(self._is_constant(variable) for variable in node.inputs):
             self._compute(node, converted)
             return
@@ -209,10 +210,10 @@ class FunctionText:
                 return found
 
 
-def _draws(converted: Any) -> bool:
-    """Return whether a function draws random numbers, or a graph in an expression does."""
+def _draws(converted: Any) -> list[str]:
+    """Return the names of Ops that draw random numbers in a function, or in the graphs in an expression."""
     inside = converted.values.values() if isinstance(converted, Expression) else [converted]
-    return any(getattr(each, "is_random", False) for each in inside)
+    return [name for each in inside for name in getattr(each, "draws", ())]
 
 
 class _CallText(str):

@@ -8,7 +8,7 @@ from tapegrad.interop.pytensor_graphs.dispatch import Expression, listed, tapegr
 from tapegrad.interop.pytensor_graphs.functions import check, choose, over_batch
 from tapegrad.interop.pytensor_graphs.loops import LoopLayout, run_loop
 from tapegrad.interop.pytensor_graphs.ops.linear import TAKES_STACKS
-from tapegrad.interop.pytensor_graphs.rewrites import REWRITES
+from tapegrad.interop.pytensor_graphs.rewrites import REWRITES, own_rewrites
 from tapegrad.interop.pytensor_graphs.writer import write_function
 
 _basic: Any = needed("pytensor.scalar.basic", "pytensor")
@@ -24,7 +24,7 @@ _scan: Any = needed("pytensor.scan.op", "pytensor")
 def _written(name: str, graph: Any, *, as_list: bool) -> Callable[..., Any]:
     """Return the function of a graph inside of an Op, rewritten as the graph around it has been."""
     own = graph.clone()
-    _rewriting.rewrite_graph(own, include=REWRITES)
+    _rewriting.rewrite_graph(own, include=REWRITES, custom_rewrite=own_rewrites())
     return write_function(name, own.inputs, own.outputs, own.toposort(), as_list=as_list)
 
 
