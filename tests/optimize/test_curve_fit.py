@@ -9,7 +9,7 @@ import pytest
 import scipy.optimize
 
 import tapegrad as tg
-from tapegrad.optimize.native import many_fits
+from tapegrad.optimize.native import many_fits, recorded
 
 T = np.linspace(0, 10, 40)
 COUNT = 60
@@ -585,3 +585,23 @@ def test_what_a_masked_array_hides_is_left_out(rows: int) -> None:
     np.testing.assert_array_equal(same.x, also.x)
     plain = tg.optimize.curve_fit(gauss, T, np.where(keep, row, np.nan), [1.0, 4.0, 1.0], mask=~keep)
     np.testing.assert_allclose(plain.x, known, rtol=1e-5)
+
+
+@pytest.mark.parametrize("part", ["Handle", "Specialization"])
+def test_an_interrupt_while_a_model_is_recorded_breaks_no_later_fit(
+    part: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def model(t: Any, a: Any, b: Any) -> Any:
+        return a * np.exp(-b * t)
+
+    def fit() -> Any:
+        return tg.optimize.curve_fit(model, T, 2 * np.exp(-0.3 * T), p0=[1.0, 1.0])[0]
+
+    def interrupted(*args: Any, **kwargs: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(recorded, part, interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            fit()
+    np.testing.assert_allclose(fit(), [2.0, 0.3], rtol=1e-8)

@@ -118,12 +118,13 @@ class _KnownSpecializations(Uncopied):
         self._add(trace, arguments, given)
 
     def _add(self, trace: Trace, arguments: Arguments, given: list[np.ndarray]) -> None:
-        self._traces.append(trace)
-        self.handle = self._make_handle([*arguments.arrays, *given])
+        traces = [*self._traces, trace]
+        handle = self._make_handle(traces, [*arguments.arrays, *given])  # first: Ctrl-C may come meanwhile
+        self._traces, self.handle = traces, handle
 
-    def _make_handle(self, arrays: list[np.ndarray]) -> Handle:
+    def _make_handle(self, traces: list[Trace], arrays: list[np.ndarray]) -> Handle:
         assert self.kind is not None
-        programs = [trace.program(self.kind.spec) for trace in self._traces]
+        programs = [trace.program(self.kind.spec) for trace in traces]
         specializations = []
         for program in programs:
             sources = [Source() if k < 0 else Source(program.given + k) for k in self.kind.sources]
