@@ -13,6 +13,7 @@ from tapegrad.engine.codegen.ir.body import Body
 from tapegrad.engine.codegen.ir.target import Target, host
 from tapegrad.engine.codegen.ir.types import Type
 from tapegrad.engine.codegen.machine import machine, objects
+from tapegrad.engine.codegen.machine.interrupts import uninterrupted
 from tapegrad.engine.codegen.machine.lock import compiling
 from tapegrad.engine.codegen.rows import accumulation, adjacent_loops, exponentials, rows, several_tangents
 from tapegrad.engine.codegen.rows.case import Case, FrameFacts
@@ -95,8 +96,9 @@ def _shared_address(symbol: str, target: Target) -> int:
 
 def _load(symbol: str, target: Target, define: Callable[[], Iterable[Body]]) -> int:
     """Return the address of the functions that `define` writes, compiled or taken from the cache."""
-    code = objects.obtain(symbol, target, lambda: definition(define(), target, symbol), cache.EMITTER)
-    with compiling:
+    with uninterrupted:
+        code = objects.obtain(symbol, target, lambda: definition(define(), target, symbol), cache.EMITTER)
+    with compiling, uninterrupted:
         return machine.address_of(symbol) or _enter(code, target)
 
 

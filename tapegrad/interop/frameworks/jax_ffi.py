@@ -15,6 +15,7 @@ import numba
 import numpy as np
 from numba import types
 
+from tapegrad.engine.codegen.machine.interrupts import uninterrupted
 from tapegrad.engine.kernels.language.raw_memory import (
     call_kernel,
     load_f32,
@@ -129,7 +130,8 @@ def registered(package: Any) -> bool:
     ffi = getattr(package, "ffi", None)
     if ffi is None or _version(ffi) != _VERSION:
         return False
-    handler = numba.cfunc(types.int64(types.int64))(_handle_call)
+    with uninterrupted:
+        handler = numba.cfunc(types.int64(types.int64))(_handle_call)
     _alive.append(handler)
     ffi.register_ffi_target(_TARGET, ffi.pycapsule(ctypes.c_void_p(handler.address)), platform="cpu")
     return True

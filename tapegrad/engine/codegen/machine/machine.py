@@ -11,6 +11,7 @@ from llvmlite.binding import ffi
 
 from tapegrad.engine.codegen.ir.body import Body
 from tapegrad.engine.codegen.ir.target import Target, host
+from tapegrad.engine.codegen.machine.interrupts import uninterrupted
 from tapegrad.engine.codegen.machine.lock import calling_llvm, compiling
 from tapegrad.engine.kernels.language import linking
 from tapegrad.engine.runtime import pace, thread_stack
@@ -81,7 +82,7 @@ def compile_source(source: ModuleSource, target: Target) -> bytes:
     """Compile a module to object code."""
     thread_stack.require()
     _initialize(target == host())
-    with calling_llvm():
+    with calling_llvm(), uninterrupted:
         return pace.aside(lambda: _object_code(source, target))
 
 
@@ -144,7 +145,7 @@ def address_of(symbol: str) -> int:
 
 def load(code: bytes, *symbols: str) -> list[int]:
     """Load object code; return the addresses of functions and data. From now on other code can call them by name."""
-    with compiling:
+    with compiling, uninterrupted:
         engine = _engine()
         engine.add_object_file(llvm.object_file.ObjectFileRef.from_data(code))
         engine.finalize_object()

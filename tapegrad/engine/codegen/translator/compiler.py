@@ -7,6 +7,7 @@ from typing import Any
 
 from numba import types
 
+from tapegrad.engine.codegen.machine.interrupts import uninterrupted
 from tapegrad.engine.codegen.machine.lock import compiling as compiling
 from tapegrad.engine.codegen.python_calls import fast_calls
 from tapegrad.engine.codegen.python_calls.wrapper_kinds import WrapperKind, expected
@@ -79,7 +80,7 @@ def entry_point(
         def entry() -> Any:
             _make_finalisers_ready()
             expect_group(group)
-            with compiling, announcer.compiling(function):
+            with compiling, uninterrupted, announcer.compiling(function):
                 address = whole.entry_address(function, tuple(map(values.KINDS.__getitem__, signature)))
                 address = address or _address_by_numba(compiled_later, signature)
                 compiled = fast_calls.fast_call(function.__qualname__, address, shape)
@@ -204,7 +205,7 @@ def compile_c_function(function: Callable[..., Any]) -> int:
 
     Kernels are called so, destructors, functions that threads run, and those of an allocator. C may ignore the result.
     """
-    with announcer.compiling(function):
+    with uninterrupted, announcer.compiling(function):
         return whole.c_address(function) or _c_address_by_numba(function)
 
 
@@ -224,7 +225,7 @@ def compile_call(function: Callable[..., Any]) -> CFunc:
     options = {"nopython": True, "error_model": "numpy"}
     compiled = CFunc(function, (signature.args, signature.return_type), locals={}, options=options)
     thread_stack.require()
-    with compiling, announcer.compiling(function):
+    with compiling, uninterrupted, announcer.compiling(function):
         compiled.compile()
     return compiled
 
