@@ -1,0 +1,97 @@
+"""The transforms and loops that programs use, on plain arrays: Python loops, stacks, and difference stencils."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+STEP = 0.02
+FIRST = np.array([1 / 280, -4 / 105, 1 / 5, -4 / 5, 0, 4 / 5, -1 / 5, 4 / 105, -1 / 280])
+SECOND = np.array([-1 / 560, 8 / 315, -1 / 5, 8 / 5, -205 / 72, 8 / 5, -1 / 5, 8 / 315, -1 / 560])
+THIRD = np.array([-7 / 240, 3 / 10, -169 / 120, 61 / 30, 0, -61 / 30, 169 / 120, -3 / 10, 7 / 240])
+
+
+def scan(f: Callable[..., Any], init: Any, xs: Any) -> tuple[Any, Any]:
+    """Return the last carry, and the results of all steps stacked."""
+    carry, found = init, []
+    for x in xs:
+        after, y = f(carry, x)
+        _check_alike(after, carry)
+        carry = after
+        found.append(y)
+    return carry, None if found[0] is None else np.stack(found)
+
+
+def fori_loop(lower: int, upper: int, body: Callable[[int, Any], Any], init: Any) -> Any:
+    """Return what a body makes of a value for each number of a range."""
+    value = init
+    for i in range(lower, upper):
+        after = body(i, value)
+        _check_alike(after, value)
+        value = after
+    return value
+
+
+def while_loop(condition: Callable[[Any], Any], body: Callable[[Any], Any], init: Any) -> Any:
+    """Return what a body makes of a value as long as a condition holds, for 50 iterations at most."""
+    value = init
+    for _ in range(50):
+        if not condition(value):
+            return value
+        after = body(value)
+        _check_alike(after, value)
+        value = after
+    raise ValueError("the condition holds for ever")
+
+
+def cond(predicate: Any, true: Callable[..., Any], false: Callable[..., Any], *operands: Any) -> Any:
+    """Call one of two functions."""
+    found, other = (true, false) if predicate else (false, true)
+    result = found(*operands)
+    _check_alike(other(*operands), result)
+    return result
+
+
+def vmap(f: Callable[..., Any]) -> Callable[..., Any]:
+    """Map a function over the first axes of arrays."""
+    return lambda *arrays: np.stack([f(*each) for each in zip(*arrays, strict=True)])
+
+
+def jvp(f: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
+    """Return value and derivative along a direction."""
+    return f(*primals), _derivative(lambda t: f(*(x + t * d for x, d in zip(primals, tangents, strict=True))))
+
+
+def grad(f: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the gradient by the first argument, of which a complex one has the parts by x and y."""
+
+    def gradient(x: Any, *others: Any) -> Any:
+        slopes = [_derivative(lambda t, e=e: f(x + t * e, *others)) for e in _units(np.asarray(x))]
+        return np.reshape(slopes, np.shape(x))
+
+    return gradient
+
+
+def hvp(f: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the product of the Hessian and a vector."""
+    return lambda x, v: _derivative(lambda t: grad(f)(x + t * v))
+
+
+def _check_alike(a: Any, b: Any) -> None:
+    """Refuse what the library refuses: a carry, or branches, of different shapes or dtypes."""
+    if isinstance(a, tuple):
+        for each in zip(a, b, strict=True):
+            _check_alike(*each)
+    elif np.shape(a) != np.shape(b) or np.asarray(a).dtype != np.asarray(b).dtype:
+        raise TypeError("the shape or dtype changes")
+
+
+def _derivative(f: Callable[[float], Any]) -> Any:
+    values = [c * f((k - 4) * STEP) for k, c in enumerate(FIRST) if c]
+    return sum(values[1:], values[0]) / STEP
+
+
+def _units(x: np.ndarray) -> Iterator[np.ndarray]:
+    if np.iscomplexobj(x):
+        raise TypeError("gradients inside of programs are by real numbers")
+    yield from np.eye(x.size).reshape(-1, *x.shape)
