@@ -57,9 +57,9 @@ test-all: $(VENV)/.installed-test ## all tests that there are, in every way: hou
 test-rest: $(VENV)/.installed-test ## the cases that `make test` leaves out, and random programs
 	TAPEGRAD_TESTS=rest $(PYTEST) $(PYTEST_FLAGS)
 
-# Eight consecutive seeds have all of them.
-test-eighth: $(VENV)/.installed-test ## an eighth of the cases of `make test-rest`, by the seed
-	TAPEGRAD_TESTS=rest/8 $(PYTEST) $(PYTEST_FLAGS)
+# Eight consecutive seeds have all of them. Here and between guard pages each program is certified at its first replay.
+test-eighth: $(VENV)/.installed-test ## an eighth of the cases of `make test-rest`, by the seed, with certificates
+	TAPEGRAD_CHECK=derivatives TAPEGRAD_TESTS=rest/8 $(PYTEST) $(PYTEST_FLAGS)
 
 # Both compilers have to give the same bits: kernels are held against the same oracles, of which many are exact.
 test-numba: $(VENV)/.installed-test ## the tests of the engine with Numba compiling what the translator does otherwise
@@ -68,8 +68,8 @@ test-numba: $(VENV)/.installed-test ## the tests of the engine with Numba compil
 test-numba-tiny: $(VENV)/.installed-test ## the few of them that hold both compilers against each other
 	TAPEGRAD_TESTS=all TAPEGRAD_TRANSLATE=0 $(PYTEST) $(PYTEST_FLAGS) -n 1 $(ON_BOTH_COMPILERS)
 
-test-guarded: $(VENV)/.installed-test ## the tests on memory with each block between guard pages
-	TAPEGRAD_GUARD_PAGES=1 $(PYTEST) $(PYTEST_FLAGS) $(ON_MEMORY)
+test-guarded: $(VENV)/.installed-test ## the tests on memory with each block between guard pages, and certificates
+	TAPEGRAD_CHECK=derivatives TAPEGRAD_GUARD_PAGES=1 $(PYTEST) $(PYTEST_FLAGS) $(ON_MEMORY)
 
 test-guarded-half: $(VENV)/.installed-test ## a half of them, by the seed
 	TAPEGRAD_TESTS=daily/2 $(MAKE) test-guarded

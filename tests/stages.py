@@ -243,4 +243,6 @@ def main(plan: str) -> int:
 
 
 if __name__ == "__main__":
+    if sys.argv[1:] not in (["ci"], ["all"]):
+        sys.exit("usage: python tests/stages.py ci|all")
     sys.exit(main(sys.argv[1]))

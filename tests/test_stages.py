@@ -45,6 +45,18 @@ def test_the_daily_cases_are_those_of_make_test() -> None:
     assert "TAPEGRAD_TESTS" not in recipe("test")
 
 
+def test_programs_are_certified_in_the_parts_that_are_drawn() -> None:
+    assert "TAPEGRAD_CHECK=derivatives" in recipe("test-eighth")
+    assert "TAPEGRAD_CHECK=derivatives" in recipe("test-guarded")
+
+
+def test_other_plans_are_refused() -> None:
+    command = [sys.executable, str(Path(stages.__file__)), "--help"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr == "usage: python tests/stages.py ci|all\n"
+
+
 def test_sources_are_there() -> None:
     folders = {folder for stage in stages.SOMETIMES for folder in stage.folders}
     assert not [folder for folder in folders if not (stages.ROOT / folder).exists()]
