@@ -109,9 +109,8 @@ def test_a_wrong_derivative_names_instruction_line_and_mode():
     message = str(caught.value)
     for part in (
         "value_and_grad fails the check 'adjoint'",
-        "custom",
+        "the vjp and the jvp of a custom op disagree, recorded at",
         "# the line that is named",
-        "please report",
     ):
         assert part in message
     with pytest.raises(tg.CertificateError, match="jvp fails the check 'adjoint'"):

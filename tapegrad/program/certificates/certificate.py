@@ -12,6 +12,7 @@ from tapegrad.program.certificates.checks import CertifiedProgram, ProgramCheck,
 from tapegrad.program.certificates.executions import StoppedError
 from tapegrad.program.certificates.products import PlainPrograms
 from tapegrad.program.certificates.wrong_parts import first_wrong, right_settings
+from tapegrad.program.passes.op_facts import CALLS
 from tapegrad.program.programs.kinds import make_program
 from tapegrad.program.programs.program import Program
 from tapegrad.program.recording.recording import RecordedTape
@@ -20,10 +21,7 @@ from tapegrad.program.traces.listing import Listing
 from tapegrad.program.traces.source_lines import SourceLines
 from tapegrad.program.traces.trace import Trace, optimized
 
-_REPORT = (
-    "this is a fault of tapegrad, or of the derivative of a custom op: please report it with the function and its"
-    " arguments"
-)
+_REPORT = "this is a fault of tapegrad: please report it with the function and its arguments"
 
 
 class Certificate(Listing[ProgramCheck]):
@@ -99,22 +97,21 @@ class CertifiedReplay:
             f"{self._title}: {wrong.of} fails the check {wrong.name!r}, {wrong.note}: they differ by"
             f" {wrong.difference:.1e} (at most {wrong.bound:.1e})"
         )
-        settings = right_settings(subject, self._unrolled(subject))
-        way = (
-            f"tg.jit(f, {settings}) is right"
-            if settings
-            else "a call of the function without jit may be right"
-        )
-        return f"{found}{self._place(subject)}; {way}; {_REPORT}"
-
-    def _place(self, subject: CertifiedProgram) -> str:
-        """Name the first instruction whose derivative is wrong."""
         number = first_wrong(subject)
-        if number < 0:
-            return "; each instruction by itself is right"
-        name = kernel_table.op_name(int(subject.program.tape.columns.op[number]))
+        op = int(subject.program.tape.columns.op[number]) if number >= 0 else -1
+        if op in CALLS:
+            return f"{found}; the vjp and the jvp of a custom op disagree{self._recorded_at(number)}: mend one of them"
+        place = "each instruction by itself is right"
+        if number >= 0:
+            name = kernel_table.op_name(op)
+            place = f"the first wrong instruction is {number}, {name}{self._recorded_at(number)}"
+        settings = right_settings(subject, self._unrolled(subject))
+        way = f"tg.jit(f, {settings})" if settings else "the function without jit"
+        return f"{found}; {place}; {_REPORT}, and call {way} meanwhile{'' if settings else ', which may be right'}"
+
+    def _recorded_at(self, number: int) -> str:
         line = self._lines().lines.get(number)
-        return f"; the first wrong instruction is {number}, {name}{f', recorded at {line}' if line else ''}"
+        return f", recorded at {line}" if line else ""
 
     def _unrolled(self, subject: CertifiedProgram) -> CertifiedProgram | None:
         """Return the program of the recording without loops; `None` if it is the one that was certified."""
