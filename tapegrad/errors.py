@@ -68,6 +68,10 @@ class OuterTensorError(TracedValueError):
     """Raised where a function that is being recorded uses a Tensor that is differentiated or recorded around it."""
 
 
+class EndedRecordingError(TracedValueError):
+    """Raised where the value of a Tensor is needed whose recording has ended."""
+
+
 class UnreachedOutputError(RuntimeError):
     """Raised by derivatives of what a solver has not reached, because it could not go on, or was ended."""
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from tapegrad.engine import kernel_table
 from tapegrad.engine.tape.fields.view import View
+from tapegrad.errors import EndedRecordingError, OuterTensorError, UnrecordedWayError
 from tapegrad.frontend.conversions.complex_views import complex_dtype, complex_of, is_complex, made_complex
 from tapegrad.frontend.functions.shapes.flat_structures import pairs_in
 from tapegrad.frontend.tensor.modes import NO_MODE, restoring, thread
@@ -21,7 +22,7 @@ from tapegrad.ops import CODES, GUARDS
 from tapegrad.program.captured.captured_state import CapturedState
 from tapegrad.program.fusion.grouping.scalars import MAX_ELEMENTS
 from tapegrad.program.recording.constant_results import PassthroughOutput
-from tapegrad.program.recording.recording import RecordedTape, is_lifted, is_on, part_key
+from tapegrad.program.recording.recording import RecordedTape, is_lifted, is_on
 from tapegrad.program.recording.signature import flatten_args
 from tapegrad.program.streams.spec import WHOLE
 from tapegrad.program.traces.trace import Trace
@@ -30,6 +31,26 @@ Flat = Callable[..., Sequence[Any]]
 _CAST = CODES["cast_f64"]
 _OF_COMPLEX = ("elementwise",)
 _OF_NUMBERS = (*_OF_COMPLEX, "broadcast_sum", "matmul", "reduction")
+
+
+class MissingOperandError(UnrecordedWayError):
+    """Raised if a branch of a body computes with Tensors from outside that are no operands of the loop.
+
+    The loop is recorded once more, by the replay that runs it if there is one.
+
+    Attributes
+    ----------
+    lifted
+        All Tensors from outside that are operands with them.
+    outcomes
+        What the branch is known by.
+    """
+
+    def __init__(self, lifted: Sequence[Tensor], outcomes: list[bytes]) -> None:
+        super().__init__(
+            "a branch of a loop computes with a Tensor of the function around that is no operand of it"
+        )
+        self.lifted, self.outcomes = lifted, outcomes
 
 
 class LoopBody(BodyPrograms):
@@ -45,6 +66,8 @@ class LoopBody(BodyPrograms):
         Leaves of the arguments to record it with.
     fuse
         Whether its programs are fused.
+    lifted
+        Tensors from outside that are operands, whether the first iteration computes with them or not.
 
     Attributes
     ----------
@@ -58,7 +81,14 @@ class LoopBody(BodyPrograms):
 
     traces: list[Trace]
 
-    def __init__(self, flat: Flat, seen: Any, arrays: Sequence[np.ndarray], fuse: bool | None) -> None:
+    def __init__(
+        self,
+        flat: Flat,
+        seen: Any,
+        arrays: Sequence[np.ndarray],
+        fuse: bool | None,
+        lifted: Sequence[Tensor] = (),
+    ) -> None:
         self._flat, self._seen = flat, seen
         self.taken: list[View] = list(map(_view_of, arrays))
         self._pairs: list[bool] = []
@@ -66,12 +96,12 @@ class LoopBody(BodyPrograms):
         self._fuse: bool | str | None = WHOLE if fuse else fuse
         self._state: CapturedState | None = None
         self.traces = []
-        self.lifted: list[Tensor] = []
-        first = self._recorded(arrays)
+        self.lifted: list[Tensor] = [*lifted]
+        first = self._recorded(arrays, [tensor.data_or_traced() for tensor in lifted])
         self.traces.append(first)
         self.lifted = first.lifted
-        lifted = [pairs_in(tensor.data_or_traced()) for tensor in self.lifted]
-        self.inputs = [_view_of(array) for array in (*arrays, *lifted)]
+        constants = [pairs_in(tensor.data_or_traced()) for tensor in self.lifted]
+        self.inputs = [_view_of(array) for array in (*arrays, *constants)]
         self.results = [_view_of(_example(first, result)) for result in first.results]
         self.returned = self._seen_views(first)
         self.size = len(first.recording)
@@ -156,15 +186,22 @@ class LoopBody(BodyPrograms):
         """Record the function for other arguments and values of Tensors from outside.
 
         Return whether it has taken another branch than before.
+
+        Raises
+        ------
+        MissingOperandError
+            If the branch computes with a Tensor from outside that is no operand.
         """
-        trace = self._recorded(arrays, constants)
-        if any(trace.outcomes == known.outcomes for known in self.traces):
+        try:
+            trace = self._recorded(arrays, constants)
+        except (EndedRecordingError, OuterTensorError) as error:
+            raise MissingOperandError((), []) from error
+        if len(trace.lifted) > len(self.lifted):
+            raise MissingOperandError(trace.lifted, trace.outcomes)
+        # a loop inside it may have got further operands for a branch of its own
+        alike = [known for known in self.traces if known.outcomes == trace.outcomes]
+        if any(len(known.recording) >= len(trace.recording) for known in alike):
             return False
-        if list(map(part_key, trace.lifted)) != list(map(part_key, self.lifted)):
-            raise RuntimeError(
-                f"{self.name}: a branch that a later iteration takes computes with another Tensor of the function"
-                " around than the first iteration did; pass it to the loop in the carry"
-            )
         views = self._seen_views(trace)
         if views != self.returned:
             raise TypeError(

@@ -15,8 +15,8 @@ from tapegrad.autodiff.custom.packing import EXACT
 from tapegrad.frontend.functions.shapes.flat_structures import pairs_in
 from tapegrad.frontend.functions.shapes.joining import concatenate, stack
 from tapegrad.frontend.tensor.modes import thread
-from tapegrad.frontend.tensor.tensor import from_array, is_tensor
-from tapegrad.loops.body import Flat, LoopBody, on_recording, standing_in
+from tapegrad.frontend.tensor.tensor import Tensor, from_array, is_tensor
+from tapegrad.loops.body import Flat, LoopBody, MissingOperandError, on_recording, standing_in
 from tapegrad.loops.loop_op import LoopOp, packed_dtype
 from tapegrad.loops.pulled import PulledOp
 from tapegrad.loops.table import LoopShape
@@ -85,23 +85,39 @@ class FlatLoop:
     ) -> tuple[list[Any], list[Any]]:
         """Run the loop. Return the leaves of the last carry, and stacked results."""
         loops_run.count += 1
-        whole = self._recorded(carry, sequences)
-        if check is not None:
-            check(whole[0])
-        together = self._together(whole[0])
-        if together > 1:
-            return chunked(replace(self, shown=whole[0]), together, carry, sequences)
-        return self._run(carry, sequences, *whole)
+        lifted: Sequence[Tensor] = ()
+        branches: list[Any] = []
+        while True:
+            whole = self._recorded(carry, sequences, lifted)
+            if check is not None:
+                check(whole[0])
+            together = self._together(whole[0])
+            if together > 1:
+                return chunked(replace(self, shown=whole[0]), together, carry, sequences)
+            try:
+                return self._run(carry, sequences, *whole)
+            except MissingOperandError as error:
+                if not error.lifted:
+                    raise
+                if error.outcomes in branches:
+                    raise RuntimeError(
+                        f"{self.name}: a branch of {whole[0].name} makes a Tensor with a gradient of its own in each"
+                        " iteration; make it before the loop, or with constant=True"
+                    ) from None
+                lifted = error.lifted
+                branches.append(error.outcomes)
 
-    def _recorded(self, carry: Sequence[Any], sequences: Sequence[Any]) -> tuple[LoopBody, LoopBody | None]:
-        """Record body and condition."""
+    def _recorded(
+        self, carry: Sequence[Any], sequences: Sequence[Any], lifted: Sequence[Tensor]
+    ) -> tuple[LoopBody, LoopBody | None]:
+        """Record body and condition, with Tensors from outside as operands."""
         first = [array_of(value) for value in carry]
         elements = [_first_element(value) for value in sequences]
         fuse = self._fuse()
-        body = LoopBody(self.flat, self.seen, [*first, *elements], fuse)
+        body = LoopBody(self.flat, self.seen, [*first, *elements], fuse, lifted)
         if self.condition is None:
             return body, None
-        return body, LoopBody(self.condition, self.condition_seen, first, fuse)
+        return body, LoopBody(self.condition, self.condition_seen, first, fuse, lifted)
 
     def _run(
         self, carry: Sequence[Any], sequences: Sequence[Any], body: LoopBody, condition: LoopBody | None

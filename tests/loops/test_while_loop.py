@@ -1,5 +1,6 @@
 """`while_loop`, `fori_loop`, `cond` and `switch`."""
 
+import functools
 import subprocess
 import sys
 import threading
@@ -260,6 +261,64 @@ def test_a_failing_branch_that_is_not_taken():
     singular = np.zeros((2, 2))
     assert f(singular).tolist() == singular.tolist()
     assert f(2 * np.eye(2)).tolist() == (0.5 * np.eye(2)).tolist()
+
+
+STARTS = (-5.0, 0.2, 1.5, -5.0)  # from the first one branch alone is taken
+
+
+def _by_scan(body, x):
+    return tg.scan(lambda c, _: (body(c), None), x, length=8)[0]
+
+
+def _by_while_loop(body, x):
+    return tg.while_loop(lambda c: c[1] < 8, lambda c: (body(c[0]), c[1] + 1.0), (x, 0.0))[0]
+
+
+def _by_python(body, x, count=8):
+    for _ in range(count):
+        x = body(x)
+    return x
+
+
+def _branches_with_operands(loop, p, x):
+    """Each branch takes a Tensor of its own from the function around."""
+    a, b = p * 2.0, np.sin(p)
+    return loop(lambda c: c * 0.5 * a if c.real > 1 else c + b, x)
+
+
+def _branches_within(loop, p, x):
+    """The loop inside takes one of an iteration of the loop around."""
+    a = p * 2.0
+
+    def outer(c):
+        z = np.sin(c) * p
+        return loop(lambda d: d * 0.5 * z if d.real > 1 else d + a * 0.4, c)
+
+    return loop(outer, x)
+
+
+BRANCHES = [_branches_with_operands, _branches_within]
+
+
+def _slope(function, p, x):
+    return function(_by_python, p + 1e-30j, complex(x)).imag * 1e30
+
+
+@pytest.mark.parametrize("function", BRANCHES)
+@pytest.mark.parametrize("loop", [_by_scan, _by_while_loop])
+def test_whichever_branch_comes_first_others_take_tensors_of_their_own(function, loop):
+    gradient = tg.grad(functools.partial(function, loop))
+    expected, replayed = [_slope(function, 0.8, x) for x in STARTS], tg.jit(gradient)
+    assert [replayed(0.8, x) for x in STARTS] == pytest.approx(expected, rel=1e-12)
+    assert replayed.traces.count <= 2
+    assert tg.vmap(gradient, in_axes=(None, 0))(0.8, np.array(STARTS)) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("function", BRANCHES)
+def test_second_derivatives_of_branches_with_tensors_of_their_own(function):
+    found = tg.jvp(tg.grad(functools.partial(function, _by_scan)), (0.8, 1.5), (1.0, 0.0))[1]
+    expected = (_slope(function, 0.8 + 1e-6, 1.5) - _slope(function, 0.8 - 1e-6, 1.5)) / 2e-6
+    assert found == pytest.approx(expected, rel=1e-7)
 
 
 @pytest.mark.parametrize("wrap", [lambda f: f, tg.jit], ids=["eager", "jit"])

@@ -19,7 +19,7 @@ from tapegrad.engine.tape.fields.layout import ALL_LIVE, DIFFERENTIABLE, NONE, T
 from tapegrad.engine.tape.fields.view import View
 from tapegrad.engine.tape.memory import D_GEOMETRY, D_NDIM
 from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS, DTYPE_CODES, DTYPES, Tape
-from tapegrad.errors import OuterTensorError, TracedValueError, UnsupportedError
+from tapegrad.errors import EndedRecordingError, OuterTensorError, TracedValueError, UnsupportedError
 from tapegrad.frontend.tensor.array_checks import complex_seen, is_plain, is_same_memory, real
 from tapegrad.frontend.tensor.arrays import show
 from tapegrad.frontend.tensor.attachments import attachments, last_tensor_dropped
@@ -120,7 +120,7 @@ class Tensor(TensorMethods):
         if isinstance(tape, Recorder):
             return tape.capture(self)
         if self._tape is not None and self._tape is not EAGER:
-            raise TracedValueError(_ENDED)
+            raise EndedRecordingError(_ENDED)
         with _ENTERING:  # if two threads use a Tensor for the first time, one of them enters it
             return self._slot if self._tape is tape else self._enter_eager(tape)
 
@@ -171,7 +171,7 @@ class Tensor(TensorMethods):
             assert self._tape is not None
             self._array = show(self._tape, self._slot_on(self._tape), False)
             if self._array is None:
-                raise TracedValueError(_ENDED)
+                raise EndedRecordingError(_ENDED)
         return self._array
 
     @property

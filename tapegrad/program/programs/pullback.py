@@ -12,7 +12,7 @@ import numpy as np
 from tapegrad.engine.tape.fields.view import View
 from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS
 from tapegrad.program.fusion.streams import UnfusedStream, fused
-from tapegrad.program.passes.op_facts import GUARD
+from tapegrad.program.passes.op_facts import ALWAYS_RUN
 from tapegrad.program.programs.gradient import ReverseProgram
 from tapegrad.program.streams.stream import binding_address, empty_stream, joined
 
@@ -117,13 +117,13 @@ class WholePullbackProgram(PullbackProgram):
         self.bindings += [self._input_bindings[k] for k in self.spec.wrt]
 
     def _may_fail_late(self) -> bool:
-        """Return whether a guard of one stream could fail after something was added to a given cotangent.
+        """Return whether a guard, or a loop inside, could fail after something was added to a given cotangent.
 
         The specialization that is tried next begins with the given cotangents.
         """
         columns = self.tape.columns
         added_to = np.isin(columns.read[self._derived], self._seeded)
-        return bool(added_to.any() and GUARD[columns.op[self._live]].any())
+        return bool(added_to.any() and ALWAYS_RUN[columns.op[self._live]].any())
 
     def _fuse(self, fusion: str) -> bool:
         """Fuse both streams to one, unless guards must have been checked before the reverse stream."""

@@ -70,11 +70,13 @@ class Specializations:
                 results, stopped = run(trace)
                 if results is not None:
                     return trace, results
-                prefix = trace.outcomes[: stopped + 1] if stopped >= 0 else trace.outcomes
+                if stopped < 0:  # in a loop: that of another recording may have further operands
+                    failed[trace] = _IN_A_LOOP
+                    continue
+                prefix = trace.outcomes[: stopped + 1]
                 if self._same_state:
                     refuted.append(prefix)
-            lines = trace.recording.guard_lines
-            failed[trace] = lines[len(prefix) - 1] if len(prefix) <= len(lines) else _IN_A_LOOP
+            failed[trace] = trace.recording.guard_lines[len(prefix) - 1]
         return None
 
 
