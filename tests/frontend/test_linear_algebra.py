@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -422,3 +423,47 @@ def test_cotangents_of_large_cholesky_factors(dtype: Any, rng: np.random.Generat
         expected = 1 + folded(np.linalg.solve(right, solved) / 2)
         assert x.grad.dtype == dtype
         np.testing.assert_allclose(x.grad, expected, rtol=0, atol=1e-14 if dtype == np.float64 else 3e-6)
+
+
+# --- exponentials of badly scaled matrices ---------------------------------------------------------------------
+
+
+def scaled_matrices(s: float) -> dict[str, np.ndarray]:
+    """Return matrices with elements as far apart as a scale and its inverse."""
+    full = np.array([[-1.0, s, 3.0], [1 / s, -2.0, 0.5 / s], [0.1, s, -0.3]])
+    blocks = np.kron(np.eye(2), [[0.3, -1.0], [0.7, 0.2]])
+    blocks[:2, 2:] = [[s, 2 * s], [3 * s, 5 * s]]
+    return {
+        "upper triangle": np.array([[-1.0, s, 3 * s], [0.0, -2.0, 0.5 * s], [0.0, 0.0, -0.3]]),
+        "lower triangle": np.array([[-1.0, 0.0], [s, -1.0]]),
+        "full": full,
+        "complex": full * (0.6 + 0.8j),
+        "blocks": blocks,
+    }
+
+
+def by_taylor_series(a: np.ndarray) -> np.ndarray:
+    with mpmath.workdps(40):
+        return np.array(mpmath.expm(mpmath.matrix(a.tolist()), "taylor").tolist(), a.dtype)
+
+
+@pytest.mark.parametrize("scale", [1e3, 1e12, 1e16])
+@pytest.mark.parametrize("kind", scaled_matrices(1.0))
+def test_exponentials_of_badly_scaled_matrices_have_all_digits(kind: str, scale: float) -> None:
+    """Element by element, and so have their derivatives, in all modes; by power series of 40 digits."""
+    a = scaled_matrices(scale)[kind]
+    n, ones = len(a), np.ones_like(a)
+    both = by_taylor_series(np.block([[a, ones], [0 * a, a]]))
+    value, slope = both[:n, :n], both[:n, n:]
+    gradient = by_taylor_series(np.block([[a.conj().T, ones], [0 * a, a.conj().T]]))[:n, n:]
+    x = tg.tensor(a)
+    y = L.expm(x)
+    y.backward(ones)
+    found = {
+        "value": (y.data, value),
+        "replay": (tg.jit(L.expm)(a), value),
+        "gradient": (x.grad, gradient),
+        "tangent": (tg.jvp(L.expm, (a,), (ones,))[1], slope),
+        "tangent of a replay": (tg.jit(lambda a: tg.jvp(L.expm, (a,), (np.ones_like(a),))[1])(a), slope),
+    }
+    assert not [key for key, (one, other) in found.items() if not np.allclose(one, other, 2e-14, atol=1e-40)]

@@ -1,5 +1,9 @@
 """Exponentials of matrices by scaling, squaring and the Pade approximant of degree 13 (Higham 2005).
 
+Each squaring may lose a digit of base 2: a matrix that needs many is balanced first. Where the elements lie far apart
+that leaves none, and digits of each element. Norms of powers (Al-Mohy and Higham 2009) would save squarings of other
+matrices, but no digits: those are lost in the powers as well.
+
 Derivatives are blocks of an exponential: ``expm([[A, E], [0, A]])`` has ``expm(A)`` on its diagonal, and off it the
 derivative along E (Najfeld and Havel 1995). The cotangent is the derivative of ``expm(A^T)`` along y_bar.
 """
@@ -30,6 +34,7 @@ from tapegrad.engine.kernels.language.lapack import (
 from tapegrad.engine.kernels.language.matmul import Matrix, product, transposed
 from tapegrad.engine.kernels.language.raw_memory import free, load_i64, load_record, malloc, memset, size_of
 from tapegrad.engine.kernels.language.status import OUT_OF_MEMORY
+from tapegrad.engine.kernels.spectra.balancing import balance, turn_back
 from tapegrad.engine.kernels.systems.lu import factorize, solve
 from tapegrad.ops.structural.matrices import SquareParams
 
@@ -39,6 +44,7 @@ _COEFFICIENTS = (
     10559470521600.0, 670442572800.0, 33522128640.0, 1323241920.0, 40840800.0, 960960.0, 16380.0, 182.0, 1.0,
 )  # fmt: skip
 _RADIUS = 5.371920351148152  # the largest norm for which the approximant is accurate
+_LARGE = 64.0  # the norm from which on a matrix is balanced: below, four squarings lose no more than a digit
 _SQUARES = 8  # matrices of workspace
 
 
@@ -121,6 +127,12 @@ def _exponential(loops: int, routines: Lapack, a: Matrix, y: Matrix, scratch: in
 
 
 @noinline
+def _balance_large(a: Matrix, exponents: int, zero: Any) -> bool:
+    """Balance a matrix that needs many squarings; return whether it was."""
+    return _norm(a, zero) > _LARGE and balance(a, exponents, zero)
+
+
+@noinline
 def _conjugate_if(wanted: bool, a: Matrix, zero: Any) -> None:
     if wanted:
         conjugate(a, a, zero)
@@ -132,13 +144,17 @@ def expm_forward(frame: int, loops: int, routines: Lapack) -> int:
     p, x, y = load_record(load_i64(frame, PARAMS), SquareParams), load_i64(frame, X), load_i64(frame, Y)
     n, zero = p.n, routines.zero
     bytes_ = n * n * size_of(zero)
-    scratch = malloc(_scratch_bytes(n, zero) + bytes_)
+    scratch = malloc(_scratch_bytes(n, zero) + bytes_ + 16 * n)
     if scratch == 0:
         return OUT_OF_MEMORY
     a = by_rows(scratch + _scratch_bytes(n, zero), n, n, zero)
+    exponents = a.address + bytes_
     for _ in range(p.matrices):
         copy(by_rows(x, n, n, zero), a, zero)
+        is_balanced = _balance_large(a, exponents, zero)
         _exponential(loops, routines, a, by_rows(y, n, n, zero), scratch)
+        if is_balanced:
+            turn_back(by_rows(y, n, n, zero), exponents, 1, zero)
         x += bytes_
         y += bytes_
     free(scratch)
@@ -152,11 +168,12 @@ def _write_derivatives(frame: int, loops: int, routines: Lapack, reverse: bool) 
     bytes_, double = n * n * size_of(zero), 2 * n
     along, into = (y_bar, x_bar) if reverse else (x_bar, y_bar)
     store = load_i64(frame, STORE) & 1 if reverse else np.int64(1)
-    scratch = malloc(_scratch_bytes(double, zero) + 8 * bytes_)
+    scratch = malloc(_scratch_bytes(double, zero) + 8 * bytes_ + 16 * n)
     if scratch == 0:
         return OUT_OF_MEMORY
     a = by_rows(scratch + _scratch_bytes(double, zero), double, double, zero)
     y = by_rows(a.address + 4 * bytes_, double, double, zero)
+    exponents = a.address + 8 * bytes_
     for _ in range(p.matrices):
         own = by_rows(x, n, n, zero)
         own = transposed(own) if reverse else own
@@ -164,14 +181,20 @@ def _write_derivatives(frame: int, loops: int, routines: Lapack, reverse: bool) 
         copy(own, part(a, 0, 0, n, n), zero)
         if np.iscomplexobj(zero):
             _conjugate_if(reverse, part(a, 0, 0, n, n), zero)
+        is_balanced = _balance_large(part(a, 0, 0, n, n), exponents, zero)
         copy(part(a, 0, 0, n, n), part(a, n, n, n, n), zero)
+        direction = part(a, 0, n, n, n)
+        copy(by_rows(along, n, n, zero), direction, zero)
+        if is_balanced:
+            turn_back(direction, exponents, -1, zero)
         # The derivative is linear in the direction: a large one is scaled, so that it needs no squarings.
-        size = largest(by_rows(along, n, n, zero), zero)
+        size = largest(direction, zero)
         factor = size if size > 1.0 and size < np.inf else 1.0
-        copy(by_rows(along, n, n, zero), part(a, 0, n, n, n), zero)
-        _scale(part(a, 0, n, n, n), 1.0 / factor, zero)
+        _scale(direction, 1.0 / factor, zero)
         _exponential(loops, routines, a, y, scratch)
         _scale(part(y, 0, n, n, n), factor, zero)
+        if is_balanced:
+            turn_back(part(y, 0, n, n, n), exponents, 1, zero)
         add(part(y, 0, n, n, n), by_rows(into, n, n, zero), store, zero)
         x += bytes_
         along += bytes_
