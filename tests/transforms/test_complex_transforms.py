@@ -1,6 +1,7 @@
 """Transforms of functions of complex numbers: every mode gives what the eager one gives."""
 
 import ctypes
+import functools
 
 import numba
 import numpy as np
@@ -8,6 +9,8 @@ import pytest
 
 import tapegrad as tg
 from helpers.complex_programs import COMPLEX, REAL, V, Z, real_inner
+from tapegrad.engine.inspection.verify.rules import parameters_fit
+from tapegrad.program.lanes.widening import Widening
 
 _Y_BAR = np.array([1j, 2 - 1j, 3])
 
@@ -55,6 +58,56 @@ def test_vmap(name):
     np.testing.assert_allclose(tg.vmap(function)(stack), [tg.jit(function)(z) for z in stack], rtol=1e-13)
     np.testing.assert_allclose(tg.vmap(tg.grad(function))(stack), gradients, rtol=1e-13)
     np.testing.assert_allclose(tg.jit(tg.vmap(tg.grad(function)))(stack), gradients, rtol=1e-13)
+
+
+SPECTRA = {
+    "eigvals": lambda xp, a: xp.linalg.eigvals(a),
+    "eig": lambda xp, a: xp.linalg.eig(a)[0],
+    "components": lambda xp, a: abs(xp.linalg.eig(a)[1]),
+    "signs": lambda xp, a: xp.linalg.slogdet(a)[0],
+    "logabsdet": lambda xp, a: xp.linalg.slogdet(a)[1],
+    "poly": lambda xp, a: xp.poly(a),
+}
+
+
+@pytest.mark.parametrize("name", SPECTRA)
+def test_spectra_over_lanes(name, rng):
+    """Values are NumPy's, and derivatives its central differences."""
+    a, v = rng.standard_normal((2, 5, 3, 3, 2)).view(complex)[..., 0]
+    function, h = functools.partial(SPECTRA[name], tg), 1e-6
+    expected = np.stack([SPECTRA[name](np, x) for x in a])
+    ahead, behind = (np.stack([SPECTRA[name](np, x) for x in a + step * v]) for step in (h, -h))
+    value, slope = tg.vmap(lambda x, x_dot: tg.jvp(function, (x,), (x_dot,)))(a, v)
+    np.testing.assert_allclose(tg.vmap(function)(a), expected, rtol=1e-12)
+    np.testing.assert_allclose(value, expected, rtol=1e-12)
+    np.testing.assert_allclose(slope, (ahead - behind) / (2 * h), rtol=1e-6, atol=1e-7)
+    y_bar = (1 + np.arange(expected.size).reshape(expected.shape)).astype(expected.dtype)
+    gradient = tg.vmap(lambda x, y_bar: tg.vjp(function, x)[1](y_bar)[0])(a, y_bar)
+    for k in range(5):
+        np.testing.assert_allclose(real_inner(gradient[k], v[k]), real_inner(y_bar[k], slope[k]), rtol=1e-9)
+
+
+def test_instances_write_into_complex_memory_that_they_share(monkeypatch, rng):
+    """Parameters of instructions over lanes fit their views: kernels that trust them leave their memory if not."""
+    tapes, finished = [], Widening.finished
+
+    def noted(widening, free):
+        tapes.append(finished(widening, free))
+        return tapes[-1]
+
+    def written(z, q):
+        y = q * 2.0
+        y[2] = z[0] * z[1]
+        y.real[4:] = abs(z)
+        return y * y + q
+
+    monkeypatch.setattr(Widening, "finished", noted)
+    z, q = rng.standard_normal((5, 4)).view(complex), rng.standard_normal(12).view(complex)
+    expected = np.stack([written(each, q) for each in z])
+    np.testing.assert_allclose(tg.vmap(written, in_axes=(0, None))(z, q), expected, rtol=1e-14)
+    checked = [(t.tape, i) for t in tapes for i in t.tape.live if i not in t.by_lane]
+    assert checked
+    assert not [wrong for tape, i in checked if (wrong := parameters_fit(tape.in_objects, i))]
 
 
 def test_c_function():

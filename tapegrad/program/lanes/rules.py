@@ -151,18 +151,16 @@ def embed(widening: Widening, entry: TapeEntry) -> None:
 def determined(widening: Widening, entry: TapeEntry) -> None:
     """Widen a checked copy, whose flags may be shared by all lanes."""
     params, (values, truths) = read(DeterminedParams, entry.params), entry.operands
-    buffers = widening.buffer(values, LAST), _read(widening, truths)
-    target = widening.result(entry.result)
-    count = widening.layout(target).lanes
     # A view of unbatched truths would repeat them for each lane; they are checked once
-    checked = (
-        (widening.view(truths, buffers[1]), params.truths * count)
-        if widening.has_lanes(truths)
-        else (truths, params.truths)
-    )
-    result = _whole(widening, entry.result, target)
-    widened_params = DeterminedParams(params.size * count, checked[1])
-    widening.emit(entry, result, (_whole(widening, values, buffers[0]), checked[0]), widened_params)
+    checks = widening.lanes if widening.has_lanes(truths) else 1
+    flags = widening.stack(truths) if checks > 1 else truths
+    widened_params = DeterminedParams(params.size * widening.lanes, params.truths * checks)
+    if widening.are_in_front(entry.result):  # where a part of a buffer is not one block over the lanes
+        widening.emit_stack(entry, (widening.stack(values), flags), widened_params)
+        return
+    source = widening.view(values, widening.buffer(values, LAST))
+    result = widening.view(entry.result, widening.result(entry.result))
+    widening.emit(entry, result, (source, flags), widened_params)
 
 
 # --- lane by lane ----------------------------------------------------------------------------------------------------

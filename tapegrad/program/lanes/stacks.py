@@ -56,9 +56,10 @@ def _columns(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def slogdet(widening: Widening, entry: TapeEntry) -> None:
-    """Widen a slogdet, whose result has all signs before all logarithms."""
+    """Widen a slogdet, whose result has all signs before all logarithms: with the lanes last."""
     params = read(SquareParams, entry.params)
-    if params.matrices > 1 or not widening.is_whole(entry.result):
+    is_one = params.matrices == 1 and widening.is_whole(entry.result)
+    if not is_one or widening.are_in_front(entry.result):
         widening.by_lane(entry)
         return
     operands = [widening.stack(slot) for slot in entry.operands]

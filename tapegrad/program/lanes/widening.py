@@ -148,9 +148,9 @@ class Widening:
     # --- operands and results ----------------------------------------------------------------------------------------
 
     def buffer(self, slot: int, kind: str = "") -> int:
-        """Return the buffer of a slot, or a copy of the buffer in the given kind of layout."""
+        """Return the buffer of a slot, or a copy of the buffer in a kind of layout; see `are_in_front`."""
         own = self._slots[slot].buffer
-        return self._in_layout(own, kind) if kind and own not in self._complex else own
+        return self._in_layout(own, FIRST if own in self._complex else kind) if kind else own
 
     def result(self, slot: int, kind: str = LAST) -> int:
         """Return the buffer of a result: the slot's own if it may have this layout, else a new one."""
