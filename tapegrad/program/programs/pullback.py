@@ -119,11 +119,14 @@ class WholePullbackProgram(PullbackProgram):
     def _may_fail_late(self) -> bool:
         """Return whether a guard, or a loop inside, could fail after something was added to a given cotangent.
 
-        The specialization that is tried next begins with the given cotangents.
+        The specialization that is tried next begins with the given cotangents. Guards on arrays from outside have held
+        in the forward sweep, and hold again.
         """
         columns = self.tape.columns
         added_to = np.isin(columns.read[self._derived], self._seeded)
-        return bool(added_to.any() and ALWAYS_RUN[columns.op[self._live]].any())
+        checked = columns.read[self._live[ALWAYS_RUN[columns.op[self._live]]]]
+        varies = (checked >= 0) & ((columns.writers[checked] > 0) | np.isin(checked, self._inputs))
+        return bool(added_to.any() and varies.any())
 
     def _fuse(self, fusion: str) -> bool:
         """Fuse both streams to one, unless guards must have been checked before the reverse stream."""
