@@ -100,6 +100,12 @@ def rng(request: pytest.FixtureRequest) -> np.random.Generator:
 
 
 @pytest.fixture
+def uncertified(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests that count executions, programs or memory, or break a pass: no program is certified by default."""
+    monkeypatch.setattr(verify.switch, "derivatives", False)
+
+
+@pytest.fixture
 def plain_memory() -> None:
     """For tests of sizes, and of more blocks than a system lays apart."""
     if guard_pages.on:

@@ -255,6 +255,7 @@ def test_writing_to_an_input_meanwhile_is_refused() -> None:
 
 
 @pytest.mark.parametrize("replayed", [False, True], ids=["eager", "replayed"])
+@pytest.mark.usefixtures("uncertified")
 def test_float32(replayed: bool) -> None:
     seen = []
 

@@ -147,6 +147,7 @@ def test_each_pass_is_legal_and_changes_no_number(
         np.testing.assert_array_equal(value, other)
 
 
+@pytest.mark.usefixtures("uncertified")
 def test_operands_that_a_pass_changes_are_those_that_are_computed_with(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -116,6 +116,7 @@ def _workspace(function: Any, *inputs: np.ndarray) -> int:
 
 
 @pytest.mark.usefixtures("plain_memory")
+@pytest.mark.usefixtures("uncertified")
 def test_what_is_computed_again_is_not_stored() -> None:
     x, w = np.linspace(-1.0, 1.0, 3000), np.linspace(0.5, 2.0, 24)
     table = x.nbytes * len(w)

@@ -97,6 +97,7 @@ def test_workspaces_of_several_threads() -> None:
         assert_same(each, expected)
 
 
+@pytest.mark.usefixtures("uncertified")
 def test_bytes_of_an_instruction() -> None:
     """What Python's allocator and NumPy's have given; the tape itself is allocated by compiled code."""
     gradient = tg.value_and_grad(tg.jit(lambda x: _chain(x, 20_000), fuse=False))

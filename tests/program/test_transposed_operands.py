@@ -77,6 +77,7 @@ def test_bits_are_those_of_rows_that_read_where_operands_lie(
         assert_same(each, found[0])
 
 
+@pytest.mark.usefixtures("uncertified")
 def test_differences_of_positions_are_of_a_copy(monkeypatch: pytest.MonkeyPatch) -> None:
     """The positions are copied for the forward stream; their cotangents there and back for the reverse stream."""
     added = []
