@@ -88,6 +88,8 @@ VECTORS = {
     "filled": filled,
     "rows written": rows_written,
     "matrix": lambda x: tg.outer(x, x[:2]),
+    "determinants": lambda x: tg.linalg.det(tg.reshape(x, (2, 2, 2)) + 3 * np.eye(2)),
+    "log-determinants": lambda x: tg.linalg.slogdet(tg.reshape(x, (2, 2, 2)) + 3 * np.eye(2))[1],
     "repeated": lambda x: tg.broadcast_to((x**2)[:, None], (8, 3)),
     "repeated and moved": lambda x: tg.broadcast_to(2 * x[::2], (3, 4))[:, ::-1],
     "of no elements": lambda x: (STENCIL @ tg.outer(x, x[:0])).T,

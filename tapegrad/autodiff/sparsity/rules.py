@@ -170,6 +170,18 @@ def _whole(of: Dependence) -> np.ndarray:
 
 def _matrices(of: Dependence) -> np.ndarray:
     """Elements depend on the matrices of their place in the stack, or on one that the stack shares."""
+    found = _of_stack(of)
+    return np.repeat(found, math.prod(of.shape) // max(len(found), 1)).reshape(of.shape)
+
+
+def _matrices_last(of: Dependence) -> np.ndarray:
+    """Do the same for a result that has several stacks of numbers, one behind another."""
+    found = _of_stack(of)
+    return np.tile(found, math.prod(of.shape) // max(len(found), 1)).reshape(of.shape)
+
+
+def _of_stack(of: Dependence) -> np.ndarray:
+    """Return for each place in the stack what the matrices there depend on."""
     count = of.params.matrices
     parts = [
         of.pool.unite_lines(each.reshape(count, -1) if own else each.reshape(1, -1))
@@ -177,8 +189,7 @@ def _matrices(of: Dependence) -> np.ndarray:
         if each is not None
         for own in [j not in of.row.shared_operands or bool(of.params.stride)]
     ]
-    found = np.broadcast_to(functools.reduce(of.pool.unite, parts), (count,))
-    return np.repeat(found, int(np.prod(of.shape)) // max(count, 1)).reshape(of.shape)
+    return np.broadcast_to(functools.reduce(of.pool.unite, parts), (count,))
 
 
 def _transformed(of: Dependence) -> np.ndarray:
@@ -343,6 +354,7 @@ RULES: dict[str, Rule] = {
     "scan": _lines,
     "matmul": _products,
     "matrices": _matrices,
+    "matrices_last": _matrices_last,
     "transformed": _transformed,
     "windows": _windows,
     "taken_rows": _taken_rows,

@@ -280,8 +280,7 @@ def _of_matrices(
         writes=tuple(j for j, names in enumerate(reads) if names is not None),
         factors=None if factor is None else (factor, "lu"),
         batching=batching,
-        pattern="matrices",
-        **others,
+        **{"pattern": "matrices", **others},
     )
 
 
@@ -350,6 +349,7 @@ MATRICES: tuple[Structural, ...] = (
         SquareParams,
         factor=1,
         batching="slogdet",
+        pattern="matrices_last",
         complexes="complexes.determinants",
     ),
     # x0: triangles, x1: right sides
