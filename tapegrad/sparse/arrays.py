@@ -463,10 +463,11 @@ class SparseArray:
         return self
 
     def __abs__(self) -> "SparseArray":
-        return made(self._pattern, abs(self.data))
+        own = self.canonical()
+        return made(own.pattern, abs(own.data))
 
     def power(self, n: float) -> "SparseArray":
-        """Raise each element to a power, as ``S ** n`` does.
+        """Raise each element to a power, as ``S ** n`` does. Entries of one position are added up first.
 
         Parameters
         ----------
@@ -486,7 +487,8 @@ class SparseArray:
         """
         if np.ndim(n) or is_tensor(n) or not n > 0:
             raise UnsupportedError("a sparse array to a power: a positive number is needed, or T.toarray()")
-        return made(self._pattern, self.data**n)
+        own = self.canonical()
+        return made(own.pattern, own.data**n)
 
     def __pow__(self, n: Any) -> "SparseArray":
         return self.power(n)

@@ -248,6 +248,24 @@ def test_coordinates_add_up_as_in_scipy():
     np.testing.assert_array_equal(leaf.grad, [10.0, 1.0, 10.0, 100.0])
 
 
+@pytest.mark.parametrize("form", ["coo", "csr", "csc"])
+def test_entries_of_one_position_are_added_up_before_what_is_not_linear(form):
+    data, places = np.array([1.0, 2.0, -3.0, 4.0, 5.0]), ([0, 0, 1, 1, 1], [1, 1, 0, 0, 1])
+    compressed = np.array([1, 1, 0, 0, 1]), np.array([0, 2, 5])
+
+    def matrix(entries, home):
+        make = getattr(home, f"{form}_array")
+        copies = tuple(each.copy() for each in (entries, *compressed))  # SciPy adds up in place
+        return make((entries, places) if form == "coo" else copies, shape=(2, 2))
+
+    for call in (abs, lambda s: s**2, lambda s: s.power(3)):
+        found, pull = tg.vjp(lambda d, call=call: call(matrix(d, sparse)).toarray(), data)
+        np.testing.assert_array_equal(found, call(matrix(data, scipy.sparse)).toarray())
+        steps = [call(matrix(data + 1e-6 * unit, scipy.sparse)).toarray().sum() for unit in np.eye(5)]
+        (gradient,) = pull(np.ones((2, 2)))
+        np.testing.assert_allclose(gradient, (np.array(steps) - found.sum()) / 1e-6, rtol=1e-4)
+
+
 def test_matrices_of_diagonals_blocks_and_products():
     main, upper = tg.tensor([1.0, 2.0, 3.0]), tg.tensor([4.0, 5.0])
     for offsets, shape in (([0, 1], (3, 3)), ([-1, 2], (4, 5)), ([0, 1], None)):
