@@ -154,6 +154,19 @@ def test_the_factor_itself(name):
     np.testing.assert_allclose(x[..., order] @ lower.toarray(), z, rtol=1e-9, atol=1e-9)
 
 
+def test_numbers_of_the_factor_lose_no_gradient_and_no_imaginary_part():
+    a = SHAPES["band"]
+    cholesky = tg.linalg.SparseCholesky(a)
+    draw = np.arange(a.shape[0]) * (2.0 - 1j)
+    factor = cholesky.factor(tg.tensor(a.data))
+    lower, order = factor.lower_triangle().toarray(), cholesky.order
+    np.testing.assert_allclose(factor.half_solve(draw)[order] @ lower, draw, rtol=1e-9, atol=1e-9)
+    for numbers in (lambda f: f.half_solve(draw.real), lambda f: f.lower_triangle().toarray()):
+        for transform in (tg.grad, tg.jit):
+            with pytest.raises(tg.TracedValueError, match=r"lower_triangle\(\)"):
+                transform(lambda v, numbers=numbers: tg.sum(numbers(cholesky.factor(v))) + v[0])(a.data)
+
+
 def test_empty_matrix():
     cholesky = SparseCholesky(scipy.sparse.csr_array((0, 0)))
     factor = cholesky.factor([])

@@ -375,8 +375,8 @@ class SparseFactor:
 
         Raises
         ------
-        TypeError
-            While a function is recorded, which holds no numbers.
+        TracedValueError
+            While a function of the entries is recorded, or differentiated by a transform: the result is constant.
 
         Examples
         --------
@@ -393,7 +393,7 @@ class SparseFactor:
         from scipy.sparse import csc_array
 
         own = self.cholesky
-        elements = self.matrix.detach().numpy()[own._header.entries :]
+        elements = self.matrix.escaped("lower_triangle()")[own._header.entries :]
         rows, columns = positions_of_elements(own._plan)
         stored = rows >= columns
         return csc_array((elements[stored], (rows[stored], columns[stored])), (own.n, own.n))
@@ -414,8 +414,8 @@ class SparseFactor:
 
         Raises
         ------
-        TypeError
-            While a function is recorded, which holds no numbers.
+        TracedValueError
+            While a function of the entries is recorded, or differentiated by a transform: the result is constant.
 
         Examples
         --------
@@ -427,8 +427,8 @@ class SparseFactor:
         """
         from scipy.sparse.linalg import spsolve_triangular
 
-        own, normal = self.cholesky, np.asarray(z, np.float64)
-        sides = normal.reshape(-1, own.n).T
+        own, normal = self.cholesky, np.asarray(z)
+        sides = normal.reshape(-1, own.n).T.astype(np.result_type(normal.dtype, np.float64))
         x = np.empty_like(sides)
         x[own.order] = spsolve_triangular(self.lower_triangle().T.tocsr(), sides, lower=False)
         return np.ascontiguousarray(x.T).reshape(normal.shape)
