@@ -106,6 +106,10 @@ CASES = {
         lambda a, b: L.lstsq(a, b)[0], lambda a, b: np.linalg.lstsq(a, b, rcond=None)[0], TALL, SQUARE[0]
     ),
     "expm": (L.expm, scipy.linalg.expm, STACK),
+    "solve_discrete_lyapunov": (
+        lambda a, q: L.solve_discrete_lyapunov(a / 4, q),
+        lambda a, q: scipy.linalg.solve_discrete_lyapunov(a / 4, q), STACK[0], STACK[1],
+    ),
     "norm": (L.norm, np.linalg.norm, TALL),
     "norm, nuclear": (lambda a: L.norm(a, "nuc"), lambda a: np.linalg.norm(a, "nuc"), TALL),
     "norm, cubes": (lambda a: L.norm(a, 3), lambda a: np.linalg.norm(a, 3), SQUARE[0]),

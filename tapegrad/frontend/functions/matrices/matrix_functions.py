@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.frontend.conversions.complex_views import adjoint
+from tapegrad.frontend.conversions.complex_views import adjoint, conjugate
 from tapegrad.frontend.functions.matrices.matrices import (
     inverse,
     of_squares,
@@ -24,7 +24,7 @@ from tapegrad.frontend.functions.shapes.joining import concatenate
 from tapegrad.frontend.recording.elementwise import where
 from tapegrad.frontend.recording.record_structural import as_tensor, in_common_dtype
 from tapegrad.frontend.recording.rules import Step, Value, state_rules, total
-from tapegrad.frontend.recording.shape import expand_dims, reshape, swapaxes
+from tapegrad.frontend.recording.shape import expand_dims, reshape
 from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import Tensor, from_array
 from tapegrad.frontend.words.derived_docs import like, renamed
@@ -237,7 +237,7 @@ def _sylvester(a: Any, b: Any, q: Any, name: str) -> Tensor:
 
 
 def solve_continuous_lyapunov(a: Any, q: Any) -> Tensor:
-    """Solve continuous Lyapunov equations, ``a @ x + x @ a.T == q``.
+    """Solve continuous Lyapunov equations, ``a @ x + x @ a.conj().T == q``.
 
     Parameters
     ----------
@@ -263,11 +263,11 @@ def solve_continuous_lyapunov(a: Any, q: Any) -> Tensor:
     Tensor([[2.]])
     """
     x = square(a, "tapegrad.linalg.solve_continuous_lyapunov")
-    return _sylvester(x, swapaxes(x, -1, -2), q, "tapegrad.linalg.solve_continuous_lyapunov")
+    return _sylvester(x, adjoint(x), q, "tapegrad.linalg.solve_continuous_lyapunov")
 
 
 def solve_discrete_lyapunov(a: Any, q: Any, method: str | None = None) -> Tensor:
-    """Solve discrete Lyapunov equations, ``a @ x @ a.T - x + q == 0``.
+    """Solve discrete Lyapunov equations, ``a @ x @ a.conj().T - x + q == 0``.
 
     Parameters
     ----------
@@ -314,19 +314,19 @@ def _directly(a: Tensor, q: Tensor) -> Tensor:
     """Solve a linear system for all elements of X in C order."""
     n = a.shape[-1]
     first = reshape(a, (*a.shape[:-2], n, 1, n, 1))
-    second = reshape(a, (*a.shape[:-2], 1, n, 1, n))
+    second = reshape(conjugate(a), (*a.shape[:-2], 1, n, 1, n))
     products = reshape(first * second, (*a.shape[:-2], n * n, n * n))
     side = reshape(q, (*q.shape[:-2], n * n, 1))
     return reshape(solve(np.eye(n * n, dtype=a.dtype) - products, side), q.shape)
 
 
 def _by_a_bilinear_transformation(a: Tensor, q: Tensor, name: str) -> Tensor:
-    """Solve a continuous equation: with ``b = (a - 1)(a + 1)^-1``, ``b x + x b^T + 2 (a + 1)^-1 q (a + 1)^-T == 0``."""
+    """Solve a continuous equation: with ``b = (a - 1)(a + 1)^-1``, ``b x + x b^H + 2 (a + 1)^-1 q (a + 1)^-H == 0``."""
     eye = np.eye(a.shape[-1], dtype=a.dtype)
     inverted = inverse(a + eye, name)
     b = matmul(inverted, a - eye)
-    side = -2.0 * matmul(matmul(inverted, q), swapaxes(inverted, -1, -2))
-    return _sylvester(b, swapaxes(b, -1, -2), side, name)
+    side = -2.0 * matmul(matmul(inverted, q), adjoint(inverted))
+    return _sylvester(b, adjoint(b), side, name)
 
 
 # --- derivatives -----------------------------------------------------------------------------------------------
