@@ -16,7 +16,8 @@ PYTEST := $(MALLOC_$(MALLOC)) $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
 .PHONY: help run install test test-all test-checked test-rest test-eighth test-numba test-numba-tiny test-guarded \
-	test-guarded-half test-tiny test-op test-versions test-oldest test-libraries test-times lint gen docs size perf clean
+	test-guarded-half test-tiny test-mutants test-op test-versions test-oldest test-libraries test-times lint gen docs \
+	size perf clean
 # The tests of what reads and writes memory: compiled code on frames, and programs that are replayed and fused.
 # Left out are those of files, processes, messages, and of what Python alone does.
 ON_MEMORY := tests/engine tests/program tests/loops tests/autodiff/test_random_programs.py \
@@ -88,6 +89,10 @@ test-op: $(VENV)/.installed-test ## the tests of one elementwise op, a minute: m
 	@test -n "$(NAME)" || { echo "say which op: make test-op NAME=log1p" >&2; exit 2; }
 	$(PYTEST) -q $(PYTEST_FLAGS) -k "$(NAME)" $(ON_AN_OP)
 	$(PYTEST) -q $(PYTEST_FLAGS) $(ON_ALL_OPS)
+
+# Each fault takes until a program finds it: seconds to minutes.
+test-mutants: $(VENV)/.installed-test ## put faults into copies of the package: which do random programs find? NAME="..." for one
+	$(BIN)/python tests/mutants.py $(if $(NAME),"$(NAME)")
 
 # Each environment is 500 MB and compiles into a cache of its own: the first run takes minutes an environment.
 test-versions: $(VENV)/.installed-test ## test-tiny and the engine's tests, oldest and newest dependencies, each Python at hand

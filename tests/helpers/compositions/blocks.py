@@ -124,9 +124,10 @@ def recurrence(scope: Scope) -> bool:
     source = scope.operand("v")
     row = scope.operand(str(scope.choose(["s", "v"])))
     begin = [f"{array} = np.stack([{row}] * {times + 1}) * 0.5"]
-    inside = f"i = 1\n{element} = {array}[i - 1] + {source}[i % len({source})]"
+    lag = int(scope.choose([1, 1, 2]))
+    inside = f"i = {lag}\n{element} = {array}[i - {lag}] + {source}[i % len({source})]"
     body = draw_body(scope, f"{begin[0]}\n{inside}", [element], [element])
-    lines = [*begin, f"for i in range(1, {times}):", *indented([inside.splitlines()[1], *body.lines])]
+    lines = [*begin, f"for i in range({lag}, {times}):", *indented([inside.splitlines()[1], *body.lines])]
     written = scope.choose(["i", "i", "i + 1", f"{times} - i"])
     lines += indented([f"{array}[{written}] {scope.choose(['=', '=', '+='])} {updated(body, element)}"])
     return scope.attempt("\n".join(lines), [array])
@@ -147,8 +148,9 @@ def scan(scope: Scope) -> bool:
         f"    return {updated(body, carry)}, {output}",
     ]
     last, stacked = scope.name(), scope.name()
+    backwards = scope.choose(["", "", ", reverse=True"])
     return scope.attempt(
-        "\n".join([*lines, f"{last}, {stacked} = scan({name}, {init}, {source})"]), [last, stacked]
+        "\n".join([*lines, f"{last}, {stacked} = scan({name}, {init}, {source}{backwards})"]), [last, stacked]
     )
 
 

@@ -11,7 +11,7 @@ from helpers.compositions.program import NUMPY
 from helpers.compositions.templates import FEATURES, OPERANDS
 
 FIELD = re.compile(r"\{(\w+)(?:\.(\w+))?\}")
-_MAX_ELEMENTS, _MAX_MAGNITUDE, _MAX_DEPTH = 160, 60.0, 3
+_MAX_ELEMENTS, _MAX_MAGNITUDE, _MIN_MAGNITUDE, _MAX_DEPTH = 160, 60.0, 1e-9, 3
 Namespace = dict[str, Any]
 
 
@@ -25,7 +25,9 @@ def is_moderate(value: Any) -> bool:
         return True
     if value.dtype.kind not in "fc":
         return value.size <= _MAX_ELEMENTS
-    return 0 < value.size <= _MAX_ELEMENTS and bool(np.all(np.abs(value) < _MAX_MAGNITUDE))
+    size = np.abs(value)
+    is_cancelled = bool(np.any((size > 0) & (size < _MIN_MAGNITUDE)))  # nothing but rounding errors
+    return 0 < value.size <= _MAX_ELEMENTS and bool(np.all(size < _MAX_MAGNITUDE)) and not is_cancelled
 
 
 def is_floating(value: Any) -> bool:

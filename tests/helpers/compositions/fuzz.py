@@ -49,14 +49,14 @@ def findings(
         with subprocess.Popen(
             command, cwd=TESTS, env={**os.environ, **(environment or {})}, stdout=subprocess.PIPE, text=True
         ) as child:
-            for message in _messages(child):
-                if "begin" in message:
-                    last = message["begin"]
-                elif "seed" in message:
-                    yield Report(**message)
-                else:
-                    yield message
-            status = child.wait()
+            try:
+                for message in _messages(child):
+                    last = message.get("begin", last)
+                    if "begin" not in message:
+                        yield Report(**message) if "seed" in message else message
+                status = child.wait()
+            finally:  # who asks for no more findings wants no more programs
+                child.kill()
         if status:
             how = "hangs" if status == -9 else f"ends the process with status {status}"
             yield Report(last, "process", f"seed {last} {how}")

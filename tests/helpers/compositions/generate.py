@@ -4,6 +4,7 @@
 """
 
 import itertools
+import re
 
 import numpy as np
 
@@ -32,7 +33,7 @@ def _attempt(rng: np.random.Generator, seed: int, wanted: tuple[str, ...]) -> Pr
     arguments = _arguments(rng, features)
     constants = _constants(rng, features)
     scope = Scope(rng, features, plain_namespace(arguments, constants), list(arguments))
-    _statements(scope, int(rng.integers(2, 11)))
+    _statements(scope, int(rng.integers(3, 17)))
     text = _text(scope, list(arguments))
     return _program(rng, text, arguments, constants, seed, "single" in features and rng.random() < 0.4)
 
@@ -42,8 +43,8 @@ def _features(rng: np.random.Generator) -> tuple[str, ...]:
     chosen = rng.choice(plain, int(rng.integers(1, 5)), replace=False).tolist()
     if rng.random() < 0.5:
         chosen.append("elementwise")
-    if rng.random() < 0.45:
-        chosen += rng.choice(list(BLOCKS), int(rng.integers(1, 3)), replace=False).tolist()
+    if rng.random() < 0.3:
+        chosen += rng.choice(list(BLOCKS), int(rng.choice([1, 1, 2])), replace=False).tolist()
     if {"cuts", "spectra"} & {*chosen}:
         chosen.append("complex")
     return tuple(dict.fromkeys(chosen))
@@ -97,8 +98,8 @@ def _text(scope: Scope, arguments: list[str]) -> str:
     """Return the function: its result takes in what no other statement reads, and some other values."""
     rng, text = scope.rng, "\n".join(scope.lines)
     names = [name for name in scope.names if name not in arguments] or scope.names
-    unread = [name for name in names if text.count(name) < 2][-3:]
-    used = list(dict.fromkeys([*unread, str(scope.choose(names)), names[-1]]))[:4]
+    unread = [name for name in names if len(re.findall(rf"\b{name}\b", text)) < 2]
+    used = list(dict.fromkeys([*unread, str(scope.choose(names)), names[-1]]))
     is_number = rng.random() < 0.65
     result = " + ".join(_number_of(scope, name) for name in used) if is_number else _vector_of(scope, used)
     return (

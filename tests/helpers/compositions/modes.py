@@ -240,14 +240,16 @@ def draw_modes(rng: np.random.Generator, program: Program, value: np.ndarray, co
     """Return some modes that a program has, each quantity alike, and plain Python loops rather rolled up."""
     found: list[Mode] = []
     quantities = list(QUANTITIES)
-    inner, chance = list(INNER), np.array([0.35, 0.3, 0.15, 0.15, 0.05])
+    weights = np.array([0.4 if each.order == 3 else 1.0 for each in QUANTITIES.values()])
+    # Fused programs compile for long, and rolling is for loops of Python
+    inner, chance, called = list(INNER), [0.42, 0.42, 0.12, 0.0, 0.04], [0.5, 0.22, 0.04, 0.0, 0.21, 0.03]
     if program.uses("for i in"):
-        chance = np.array([0.2, 0.15, 0.1, 0.5, 0.05])
+        chance, called = [0.2, 0.15, 0.1, 0.5, 0.05], [0.48, 0.1, 0.05, 0.12, 0.21, 0.04]
     for _ in range(40):
         mode = Mode(
             str(rng.choice(inner, p=chance)),
-            quantities[int(rng.integers(len(quantities)))],
-            str(rng.choice(OUTER, p=[0.4, 0.18, 0.1, 0.07, 0.18, 0.07])),
+            str(rng.choice(quantities, p=weights / weights.sum())),
+            str(rng.choice(OUTER, p=called)),
         )
         if mode not in found and fits(mode, program, value):
             found.append(mode)

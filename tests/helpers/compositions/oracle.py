@@ -63,11 +63,15 @@ class Oracle:
     def _line(self, name: str, point: int, contents: int) -> np.ndarray | None:
         """Return values at multiples -8 to 8 of half a step, or `None` if they are not those of a smooth function."""
         arguments, direction = self.program.points[point], self._direction(name)
-        values = [
-            self.program.reference(self.program.moved(arguments, direction, k * _STEP / 2), contents)
-            for k in range(-8, 9)
-        ]
-        line = np.stack(values)
+        try:
+            line = np.stack(
+                [
+                    self.program.reference(self.program.moved(arguments, direction, k * _STEP / 2), contents)
+                    for k in range(-8, 9)
+                ]
+            )
+        except Exception:  # near by it is not defined, or has another shape
+            return None
         return line if np.all(np.isfinite(line)) and _is_smooth(line) else None
 
     def _direction(self, name: str) -> Arrays:

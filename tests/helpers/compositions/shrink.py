@@ -35,12 +35,17 @@ def shrink(finding: Finding, seconds: float = 20.0) -> Finding:
 def _same_failure(finding: Finding, program: Program) -> Finding | None:
     try:
         values = [program.reference(point, k) for k, point in enumerate(program.points)]
-        if not all(np.all(np.isfinite(value)) and value.dtype.kind in "fc" for value in values):
+        before = finding.program.reference(finding.program.points[0], 0)
+        if not all(np.all(np.isfinite(value)) and _is_alike(value, before) for value in values):
             return None
         found = check_program(program, 0, modes=[finding.mode])
     except Exception:  # no program any more
         return None
     return found if found and found.kind == finding.kind else None
+
+
+def _is_alike(value: np.ndarray, before: np.ndarray) -> bool:
+    return value.dtype == before.dtype and bool(value.ndim) == bool(before.ndim)
 
 
 def _candidates(program: Program) -> Iterator[Program]:
@@ -52,7 +57,12 @@ def _candidates(program: Program) -> Iterator[Program]:
             yield replace(
                 program, points=_without(program.points, k), constants=_without(program.constants, k)
             )
-    for mutate in (_without_statements, _with_parts_of_expressions, _with_smaller_numbers):
+    for mutate in (
+        _without_statements,
+        _without_second_names,
+        _with_parts_of_expressions,
+        _with_smaller_numbers,
+    ):
         for candidate in mutate(tree):
             text = ast.unparse(ast.fix_missing_locations(candidate)) + "\n"
             if len(text) < size or mutate is _with_smaller_numbers:
@@ -78,6 +88,21 @@ def _without_statements(tree: ast.Module) -> Iterator[ast.Module]:
             getattr(place, name)[k : k + 1] = copy.deepcopy(body)
             if getattr(place, name) or name == "orelse":
                 yield found
+
+
+def _without_second_names(tree: ast.Module) -> Iterator[ast.Module]:
+    """Yield trees without an assignment of a name to another one, which has the first one everywhere then."""
+    for number, (owner, name, k) in enumerate(_statements(tree)):
+        statement = getattr(owner, name)[k]
+        if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Name):
+            target, source = statement.targets[0], statement.value.id
+            found = copy.deepcopy(tree)
+            place, _, _ = [*_statements(found)][number]
+            del getattr(place, name)[k]
+            for node in ast.walk(found):
+                if isinstance(node, ast.Name) and isinstance(target, ast.Name) and node.id == target.id:
+                    node.id = source
+            yield found
 
 
 def _statements(tree: ast.AST) -> Iterator[tuple[ast.AST, str, int]]:

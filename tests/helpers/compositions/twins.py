@@ -11,15 +11,15 @@ SECOND = np.array([-1 / 560, 8 / 315, -1 / 5, 8 / 5, -205 / 72, 8 / 5, -1 / 5, 8
 THIRD = np.array([-7 / 240, 3 / 10, -169 / 120, 61 / 30, 0, -61 / 30, 169 / 120, -3 / 10, 7 / 240])
 
 
-def scan(f: Callable[..., Any], init: Any, xs: Any) -> tuple[Any, Any]:
+def scan(f: Callable[..., Any], init: Any, xs: Any, reverse: bool = False) -> tuple[Any, Any]:
     """Return the last carry, and the results of all steps stacked."""
     carry, found = init, []
-    for x in xs:
+    for x in xs[::-1] if reverse else xs:
         after, y = f(carry, x)
         _check_alike(after, carry)
         carry = after
         found.append(y)
-    return carry, None if found[0] is None else np.stack(found)
+    return carry, np.stack(found[::-1] if reverse else found)
 
 
 def fori_loop(lower: int, upper: int, body: Callable[[int, Any], Any], init: Any) -> Any:
@@ -87,8 +87,17 @@ def _check_alike(a: Any, b: Any) -> None:
 
 
 def _derivative(f: Callable[[float], Any]) -> Any:
-    values = [c * f((k - 4) * STEP) for k, c in enumerate(FIRST) if c]
-    return sum(values[1:], values[0]) / STEP
+    """Return the derivative at zero by stencils of two steps, which must agree: else a kink is near."""
+    coarse, fine = (_central(f, step) for step in (STEP, STEP / 2))
+    for one, other in zip(coarse, fine, strict=True) if isinstance(coarse, tuple) else [(coarse, fine)]:
+        if np.max(np.abs(one - other), initial=0.0) > 1e-5 * max(1.0, np.max(np.abs(one), initial=0.0)):
+            raise ValueError("not smooth")
+    return fine
+
+
+def _central(f: Callable[[float], Any], step: float) -> Any:
+    values = [c * f((k - 4) * step) for k, c in enumerate(FIRST) if c]
+    return sum(values[1:], values[0]) / step
 
 
 def _units(x: np.ndarray) -> Iterator[np.ndarray]:
