@@ -112,7 +112,7 @@ def gaussian_filter(  # noqa: PLR0913  SciPy's arguments
     """
     x, dtype = image("gaussian_filter", input, output)
     found = _gaussian_over("gaussian_filter", x, sigma, order, mode, cval, truncate, radius, axes)
-    return found.astype(dtype, copy=False)
+    return found.astype(dtype, copy=found is x)
 
 
 def uniform_filter1d(

@@ -127,3 +127,40 @@ def test_functions_say_what_ufuncs_say():
         ufunc, function = getattr(np, name), getattr(tg, name)
         for attribute in ("nin", "nout", "nargs", "identity"):
             assert getattr(function, attribute) == getattr(ufunc, attribute)
+
+
+FOLDED = (
+    np.add, np.multiply, np.maximum, np.minimum, np.fmax, np.fmin, np.logaddexp, np.hypot, np.subtract, np.divide,
+    np.power, np.arctan2,
+)  # fmt: skip
+OF_ONE_ROW = {
+    "reduce": lambda ufunc, rows: ufunc.reduce(rows, axis=0),
+    "reduce along no axis": lambda ufunc, rows: ufunc.reduce(rows, axis=()),
+    "reduce with dimensions": lambda ufunc, rows: ufunc.reduce(rows, axis=0, keepdims=True),
+    "accumulate": lambda ufunc, rows: ufunc.accumulate(rows, axis=0),
+    "reduceat": lambda ufunc, rows: ufunc.reduceat(rows, [0], axis=0),
+}
+
+
+@pytest.mark.parametrize("way", OF_ONE_ROW)
+def test_results_of_one_row_have_memory_of_their_own(way):
+    """A later write to the result does not reach the operand."""
+    offenders = []
+    for ufunc in FOLDED:
+
+        def written(x, ufunc=ufunc):
+            rows = x[None] * 1.0
+            folded = OF_ONE_ROW[way](ufunc, rows)
+            folded[...] = folded * 3.0
+            return np.sum(rows * x) + np.sum(folded)
+
+        x = np.array([0.5, 2.0])
+        values, gradients = [2 * x + 3.0] * 2, (tg.grad(written)(x), tg.jit(tg.grad(written))(x))
+        if not np.array_equal(values, gradients) or written(tg.tensor(x)).item() != written(x):
+            offenders.append(f"{ufunc.__name__}: {gradients}")
+    assert not offenders, "\n".join(offenders)
+
+
+def test_folds_along_axes_of_nothing():
+    for way, shape in ((np.fmax.reduce, (1, 0)), (np.subtract.reduce, (2, 0))):
+        assert way(tg.ones(shape), axis=0).shape == way(np.ones(shape), axis=0).shape == (0,)

@@ -214,3 +214,10 @@ def test_empty_images() -> None:
     for shape in ((0, 3), (3, 0)):
         for mode in ("reflect", "constant"):
             assert tg.ndimage.gaussian_filter(np.zeros(shape), 1.0, mode=mode).shape == shape
+
+
+def test_filters_that_change_nothing_return_copies() -> None:
+    image = tg.tensor(np.ones((2, 3))) * 1.0
+    for result in (tg.ndimage.gaussian_filter(image, 0), tg.ndimage.gaussian_filter(image, 1, axes=())):
+        result[...] = 5.0
+        assert (image.data == 1.0).all()

@@ -6,6 +6,7 @@ computed so splits the derivative of a tie equally, as ``maximum(x, y)`` does.
 """
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -130,10 +131,12 @@ def _folded(own: Method, x: Tensor, axis: Any, initial: Any = _ABSENT, where: An
     if 0 in [x.shape[k] for k in axes]:
         return from_array(own.ufunc.reduce(np.empty(x.shape, x.dtype), axes, initial=initial), constant=True)
     rows = moveaxis(x, axes, range(len(axes)))
-    rows = reshape(rows, (-1, *rows.shape[len(axes) :]))
+    rows = reshape(rows, (math.prod(rows.shape[: len(axes)]), *rows.shape[len(axes) :]))
     if where is not True:
         mask = moveaxis(broadcast_to(mask_of(where, own.name), x.shape), axes, range(len(axes)))
         return _masked_fold(own, rows, reshape(mask, rows.shape), start)
+    if len(rows) == 1 and initial is _ABSENT:
+        return rows[0].copy()  # NumPy's result has memory of its own
     if own.ufunc not in _ASSOCIATIVE:
         parts = [rows[k] for k in range(len(rows))]
         return functools.reduce(own.function, parts if initial is _ABSENT else [initial, *parts])
@@ -177,6 +180,8 @@ def _accumulate(own: Method, array: Any, axis: Any = 0, dtype: Any = None, out: 
 
 def _scan_by_doubling(own: Method, rows: Tensor) -> Tensor:
     """Compute the partial results of 1, 2, 4, ... rows that end in each row (Hillis and Steele 1986)."""
+    if len(rows) < 2:
+        return rows.copy()  # NumPy's result has memory of its own
     step = 1
     while step < len(rows):
         rows = concatenate([rows[:step], own.function(rows[:-step], rows[step:])])
