@@ -254,6 +254,11 @@ class LoopTable:
         program[field.ARGUMENTS], program[field.OFFSETS] = len(offsets), self._keep(offsets)
         program[field.ADDRESSES] = self._room.take(8 * len(offsets))
         program[field.WORKSPACES] = self._room.take(8 * MAX_SPECIALIZATIONS)
+        if which == field.PULLBACK and self._result_bars:
+            begin, last = self._result_bars[0], self._body.results[-1]
+            bytes_ = self._result_bars[-1] + last.nbytes - begin
+            program[field.GIVEN], program[field.GIVEN_BYTES] = begin, bytes_
+            program[field.GIVEN_COPY] = self._room.take(bytes_)
         return program
 
     def _arguments(self, which: int) -> list[int]:

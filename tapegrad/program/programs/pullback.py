@@ -12,7 +12,6 @@ import numpy as np
 from tapegrad.engine.tape.fields.view import View
 from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS
 from tapegrad.program.fusion.streams import UnfusedStream, fused
-from tapegrad.program.passes.op_facts import ALWAYS_RUN
 from tapegrad.program.programs.gradient import ReverseProgram
 from tapegrad.program.streams.stream import binding_address, empty_stream, joined
 
@@ -116,22 +115,8 @@ class WholePullbackProgram(PullbackProgram):
         self.given = len(self.bindings)
         self.bindings += [self._input_bindings[k] for k in self.spec.wrt]
 
-    def _may_fail_late(self) -> bool:
-        """Return whether a guard, or a loop inside, could fail after something was added to a given cotangent.
-
-        The specialization that is tried next begins with the given cotangents. Guards on arrays from outside have held
-        in the forward sweep, and hold again.
-        """
-        columns = self.tape.columns
-        added_to = np.isin(columns.read[self._derived], self._seeded)
-        checked = columns.read[self._live[ALWAYS_RUN[columns.op[self._live]]]]
-        varies = (checked >= 0) & ((columns.writers[checked] > 0) | np.isin(checked, self._inputs))
-        return bool(added_to.any() and varies.any())
-
     def _fuse(self, fusion: str) -> bool:
-        """Fuse both streams to one, unless guards must have been checked before the reverse stream."""
-        if self._may_fail_late():
-            return super()._fuse(fusion)
+        """Fuse both streams to one."""
         found = fused(
             [UnfusedStream(joined([self.forward, self.reverse]))],
             self._blocks,

@@ -71,8 +71,11 @@ BLOCK_FIELDS = 4
     OFFSETS,  # address of their offsets in the block
     ADDRESSES,  # offset in the block of the list of their addresses
     WORKSPACES,  # offset in the block of the workspaces, one for each specialization
-) = range(5)
-PROGRAM_FIELDS = 5
+    GIVEN,  # offset in the block of the arguments that it adds to
+    GIVEN_BYTES,  # of all of them
+    GIVEN_COPY,  # offset in the block of memory for their copy
+) = range(8)
+PROGRAM_FIELDS = 8
 
 # Fields of a move, behind the number of moves.
 (

@@ -24,6 +24,7 @@ from tapegrad.engine.sweep.replays import loop_fields as loop_field
 from tapegrad.engine.sweep.replays.handle_calls import deliver, plug, run, specialization_at
 from tapegrad.engine.sweep.replays.loop_moves import (
     bytes_of,
+    copy_words,
     hand_on,
     unpack,
 )
@@ -69,12 +70,27 @@ def _run_one(handle, number, addresses, workspaces):
     return status
 
 
+@inline_njit
+def _copy_given(program, block, target, source):
+    """Copy the arguments that a program adds to, to their copy or back."""
+    bytes_ = load_i64(program, loop_field.GIVEN_BYTES)
+    if bytes_ != 0:
+        copy_words(block + load_i64(program, target), block + load_i64(program, source), bytes_)
+
+
 @shared_njit
-def _run_another(handle, addresses, workspaces):
-    """Run a program of the body by another specialization than the last that was taken."""
+def _run_another(program, block):
+    """Run a program of the body by another specialization than the last that was taken.
+
+    Each begins with the arguments as they were: a fused program may have added to them when its guard failed.
+    """
+    handle = load_i64(program, loop_field.HANDLE)
+    addresses = block + load_i64(program, loop_field.ADDRESSES)
+    workspaces = block + load_i64(program, loop_field.WORKSPACES)
     last = load_i64(handle, handle_field.LAST)
     for number in range(load_i64(handle, handle_field.SPECIALIZATION_COUNT)):
         if number != last:
+            _copy_given(program, block, loop_field.GIVEN, loop_field.GIVEN_COPY)
             status = _run_one(handle, number, addresses, workspaces)
             if status != GUARD_FAILED:
                 store_i64(handle, handle_field.LAST, number)
@@ -88,8 +104,10 @@ def run_program(program, block):
     handle = load_i64(program, loop_field.HANDLE)
     addresses = block + load_i64(program, loop_field.ADDRESSES)
     workspaces = block + load_i64(program, loop_field.WORKSPACES)
+    if load_i64(handle, handle_field.SPECIALIZATION_COUNT) > 1:
+        _copy_given(program, block, loop_field.GIVEN_COPY, loop_field.GIVEN)
     status = _run_one(handle, load_i64(handle, handle_field.LAST), addresses, workspaces)
-    return status if status != GUARD_FAILED else _run_another(handle, addresses, workspaces)
+    return status if status != GUARD_FAILED else _run_another(program, block)
 
 
 @inline_njit
