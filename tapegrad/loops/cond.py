@@ -164,7 +164,10 @@ def _check(
     """Raise if a branch returns something else than the first one."""
     seen, found = ([f"{y.dtype} {y.shape}" for y in each] for each in (results, own))
     if expected != structure or seen != found:
+        dtype = np.result_type(*(y.dtype for y in (*results, *own))) if results or own else None
+        alike = expected == structure and [y.shape for y in results] == [y.shape for y in own]
+        hint = f"; write t.astype(np.{dtype}), or numbers of that dtype, in both" if alike else ""
         raise TypeError(
             f"{name}: branches must return the same structure, shapes and dtypes, but {name_of(first)} returns"
-            f" {', '.join(seen) or 'nothing'} and {name_of(branch)} {', '.join(found) or 'nothing'}"
+            f" {', '.join(seen) or 'nothing'} and {name_of(branch)} {', '.join(found) or 'nothing'}{hint}"
         )

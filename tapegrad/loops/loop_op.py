@@ -242,7 +242,8 @@ class LoopOp(UnsharedOp):
         """Return arrays in one flat array."""
         flat = np.zeros(size, self.loop_shape.dtype)
         pieces = [np.asarray(array).reshape(-1) for array in arrays]
-        np.concatenate(pieces, out=flat)
+        # without any elements, there is room for one
+        np.concatenate(pieces, out=flat[: sum(piece.size for piece in pieces)])
         return flat
 
     def _forward(self, *arrays: np.ndarray) -> tuple[np.ndarray, ...]:

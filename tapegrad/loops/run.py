@@ -151,7 +151,7 @@ class FlatLoop:
         """
         counted = self.condition is None and self.each == 1
         long = counted and self.length >= _MIN_CHUNKED and not self.snapshots
-        few = max(view.size for view in (*body.inputs, *body.results)) <= _MAX_CHUNKED_ELEMENTS
+        few = all(view.size <= _MAX_CHUNKED_ELEMENTS for view in (*body.inputs, *body.results))
         if not long or not few or body.branches or body.fits_registers:
             return 1
         return max(1, min(_MAX_TOGETHER, _CHUNK_INSTRUCTIONS // max(1, body.size)))

@@ -434,6 +434,35 @@ def test_an_unknown_branch_leaves_cotangents_as_they_are():
     assert not offenders, "\n".join(offenders)
 
 
+def _empty_carry(p, n):
+    return tg.scan(lambda c, _: (c * p, c), np.zeros(0), length=n)[0]
+
+
+LOOPS_OF_NOTHING = {
+    "no carry and no elements": lambda p, n: tg.scan(lambda c, _: (c, None), (), length=n)[1] or 0.0,
+    "no carry, results": lambda p, n: tg.sum(tg.scan(lambda c, x: (None, x * p), None, np.zeros(n))[1]),
+    "a carry of nothing": lambda p, n: tg.sum(_empty_carry(p, n)),
+    "elements of nothing": lambda p, n: tg.scan(lambda c, x: (c, x * p), 0.0, np.zeros((n, 0)))[0],
+    "a matrix of nothing": lambda p, n: tg.sum(tg.fori_loop(0, n, lambda i, c: c * p + i, np.zeros((0, 2)))),
+    "fori_loop": lambda p, n: tg.fori_loop(0, n, lambda i, c: c, ()) or 0.0,
+    "while_loop": lambda p, n: tg.while_loop(lambda c: p < n - 1000, lambda c: c, ()) or 0.0,
+}
+
+
+@pytest.mark.parametrize("n", [0, 1, 300])
+def test_loops_of_nothing(n):
+    offenders = []
+    for name, loop in LOOPS_OF_NOTHING.items():
+
+        def f(p, loop=loop):
+            return p * p + loop(p, n)
+
+        for transform in (tg.grad, lambda f: tg.grad(tg.jit(f)), lambda f: tg.jit(tg.grad(f))):
+            if transform(f)(1.5) != 3.0:
+                offenders.append(name)
+    assert not offenders
+
+
 def test_many_branches_are_too_many():
     def body(c, _):
         k = 0

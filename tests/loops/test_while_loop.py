@@ -342,6 +342,11 @@ def test_switch(wrap):
             "same structure, shapes and dtypes",
         ),
         (lambda x: tg.cond(x > 0, lambda x: x, lambda x: tg.stack([x, x]), x), TypeError, r"float64 \(2,\)"),
+        (
+            lambda x: tg.cond(x > 0, lambda x: x.astype(np.float32), lambda x: x, x),
+            TypeError,
+            r"float32 \(\) and .* float64 \(\); write t.astype\(np.float64\)",
+        ),
         (lambda x: tg.cond(tg.stack([x, x]) > 0, lambda x: x, lambda x: x, x), TypeError, r"write where\(\)"),
         (lambda x: tg.switch(1.5, [tg.sin], x), TypeError, "one integer"),
         (lambda x: tg.switch(1, [], x), ValueError, "no branches"),

@@ -263,7 +263,9 @@ def _row_of(stream: InstructionStream, k: int) -> _Row | None:
         return None
     if op.kind == "matmul":
         return row if _is_small_product(row) else None
-    if row.elements > MAX_ELEMENTS or not (isinstance(op, Op) or (op.fused_as == SUM and kind != TANGENT)):
+    if not (isinstance(op, Op) or (op.fused_as == SUM and kind != TANGENT)):
+        return None
+    if not 0 < row.elements <= MAX_ELEMENTS:
         return None
     if isinstance(op, Op) and (not is_emitted(op, kind) or seeds_of(kind, fields)[0] != 1):
         return None
