@@ -27,6 +27,7 @@ every_case = pytest.mark.parametrize(
 by_function = grouped(lambda case: case.name)
 
 
+_MOST_COLUMNS = 40  # of a matrix of derivatives
 FIRST = {name: case for case in reversed(CASES) if (name := case.name)}.values()  # a case of each function
 
 
@@ -207,6 +208,34 @@ def test_second_derivatives(case: Case) -> None:
         assert along(way(*xs), others) == pytest.approx(along(product, others), rel=1e-10, abs=1e-10)
     replayed = tg.hvp(tg.jit(function), every)(*xs, tuple(dots))
     assert along(replayed, others) == pytest.approx(along(product, others), rel=1e-10, abs=1e-10)
+
+
+@pytest.mark.filterwarnings("ignore:.*may be other than zero")
+@grouped(lambda case: case.name, limit=2)
+@daily(every=32)
+@differentiable
+def test_sparse_derivatives(case: Case) -> None:
+    """Patterns have all entries, for other numbers than those they were found with as well."""
+    if sum(x.size for x in operands(case)) > _MOST_COLUMNS:
+        pytest.skip("takes long")
+    every = tuple(range(len(case.makers)))
+
+    def function(*xs: Any) -> Any:
+        found = [y for y in results(case.call(tg, *xs)) if isinstance(y, tg.Tensor) and y.dtype.kind == "f"]
+        return tg.concatenate([tg.ravel(y) for y in found])
+
+    def gradient(*xs: Any) -> Any:
+        return tg.concatenate([tg.ravel(g) for g in tg.grad(lambda *xs: weighted(case, tg, *xs), every)(*xs)])
+
+    for differentiated in (function, gradient)[: case.derivatives]:
+        sparse = tg.jacobian(differentiated, every, sparse=True)
+        for seed in (5, 6):
+            xs = operands(case, seed=seed)
+            value, pull = tg.vjp(differentiated, *xs)
+            y_bar = np.cos(np.arange(value.size))
+            for block, x_bar in zip(sparse(*xs), pull(y_bar), strict=True):
+                found, size = block.T @ y_bar, float(abs(block).sum(axis=0).max(initial=1.0))
+                np.testing.assert_allclose(found, x_bar.reshape(-1), rtol=1e-8, atol=1e-9 * size)
 
 
 # --- replays ---------------------------------------------------------------------------------------------------
