@@ -33,6 +33,7 @@ MADE_OF_NUMBERS = {
 }
 # The arguments of the expressions, and SciPy's result where it is not that of the function of these arguments.
 ARGUMENTS: dict[str, tuple[dict[str, Any], Callable[..., Any] | None]] = {
+    "cholesky": ({"a": SQUARE @ SQUARE.T, "lower": False}, None),
     "companion": ({"a": V}, None),
     "convolution_matrix": ({"a": V, "n": 4}, None),
     "diagsvd": ({"s": V, "M": 4, "N": 3}, None),
@@ -55,6 +56,7 @@ ARGUMENTS: dict[str, tuple[dict[str, Any], Callable[..., Any] | None]] = {
     "orthogonal_procrustes": ({"A": M, "B": M @ SQUARE}, lambda f, **ab: f(**ab)[0]),
     "pinvh": ({"a": SYMMETRIC}, None),
     "polar": ({"a": M}, None),
+    "qr": ({"a": SQUARE}, None),
     "qr_multiply": ({"a": M, "c": N.T}, lambda f, a, c: f(a, c)[0]),
     "rq": ({"a": SQUARE}, None),
     "signm": ({"A": SQUARE}, None),
@@ -102,13 +104,13 @@ def check_refusal(name: str) -> None:
     found = next(refusals(name), "it is not refused")
     home, _, short = name.rpartition(".")
     assert re.match(rf"{re.escape(name)} (asks|is not supported)", found), found
-    if home == "scipy.linalg" and hasattr(tg.linalg, short):
+    if name in EXPRESSIONS:
+        expected = f"; write {EXPRESSIONS[name]}"
+    elif home == "scipy.linalg" and hasattr(tg.linalg, short):
         is_numpys = hasattr(np.linalg, short)
         expected = f"; write tapegrad.linalg.{short}" + ", which takes the arguments of NumPy" * is_numpys
     elif name in CONSTANTS:
         expected = f"; its result has no derivative: write {name}(t.data)"
-    elif name in EXPRESSIONS:
-        expected = f"; write {EXPRESSIONS[name]}"
     elif home == "scipy.linalg":
         expected = f"return {name}(x)\n"
     else:

@@ -21,6 +21,9 @@ EXPRESSIONS = {
         " with m = (p / p.sum() + q / q.sum()) / 2"
     ),
     f"{_DISTANCE}.squareform": "tapegrad.linalg.cdist(x, x), for all distances of x as a matrix",
+    # Of NumPy's names, those that by default compute something else by SciPy's
+    "scipy.linalg.cholesky": "tapegrad.linalg.cholesky(a, upper=not lower)",
+    "scipy.linalg.qr": "tapegrad.linalg.qr(a, 'complete'), for the mode 'full'; 'economic' is 'reduced'",
     "scipy.linalg.companion": ("tapegrad.concatenate([-a[None, 1:] / a[0], np.eye(len(a) - 2, len(a) - 1)])"),
     "scipy.linalg.convolution_matrix": ("tapegrad.linalg.toeplitz(tapegrad.pad(a, (0, n - 1)), np.zeros(n))"),
     "scipy.linalg.diagsvd": "tapegrad.pad(tapegrad.diag(s), ((0, M - len(s)), (0, N - len(s))))",
@@ -94,11 +97,11 @@ def remedy(name: str) -> str:
     """Return the replacement of a SciPy function, the end of a sentence; empty if none is known."""
     if name in CONSTANTS:
         return f"; its result has no derivative: write {name}(t.data)"
+    if name in EXPRESSIONS:
+        return f"; write {EXPRESSIONS[name]}"
     module, _, short = name.rpartition(".")
     face = _FACES.get(module, "")
     if hasattr(sys.modules.get(face), short):
         is_numpys = hasattr(sys.modules.get(f"numpy.{module.removeprefix('scipy.')}"), short)
         return f"; write {face}.{short}{', which takes the arguments of NumPy' if is_numpys else ''}"
-    if module == _DISTANCE and name not in EXPRESSIONS:
-        return f"; write tapegrad.linalg.cdist(u[None], v[None], {short!r})[0, 0]"
-    return f"; write {EXPRESSIONS[name]}" if name in EXPRESSIONS else ""
+    return f"; write tapegrad.linalg.cdist(u[None], v[None], {short!r})[0, 0]" if module == _DISTANCE else ""
