@@ -397,6 +397,11 @@ SCIPYS_CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "sigma": (([1.0, 4.0, 1.0], SPREAD), {}),
     "one sigma": (([1.0, 4.0, 1.0], 0.1, True), {}),
     "absolute": (([1.0, 4.0, 1.0], SPREAD, True), {}),
+    "infinite sigma": (([1.0, 4.0, 1.0], np.where(np.arange(len(T)) % 7, SPREAD, np.inf)), {}),
+    "infinite sigma, absolute": (
+        ([1.0, 4.0, 1.0], np.where(np.arange(len(T)) % 7, SPREAD, np.inf), True),
+        {},
+    ),
     "absolute without sigma": (([1.0, 4.0, 1.0], None, True), {}),
     "loss": (([1.0, 4.0, 1.0],), {"loss": "soft_l1", "f_scale": 0.1}),
     "maxfev": (([1.0, 4.0, 1.0],), {"maxfev": 200, "check_finite": True}),
@@ -421,6 +426,29 @@ def test_one_row_is_scipys_call(t: Any, call: Any) -> None:
     known = scipy.optimize.curve_fit(model, t, row, *args, **options, **tight)
     np.testing.assert_allclose(popt, known[0], rtol=1e-5)
     np.testing.assert_allclose(pcov, known[1], rtol=1e-3, atol=1e-7)
+
+
+def test_one_parameter_may_start_at_a_number() -> None:
+    for p0 in (1.0, 2, np.float64(3.0)):
+        assert tg.optimize.curve_fit(lambda t, a: a * t, T, 3 * T, p0)[0] == pytest.approx([3.0])
+
+
+def test_fits_without_points_have_no_parameters() -> None:
+    row = one_row()
+    for y, options in (
+        (row[:0], {}),
+        (row, {"mask": True}),
+        (np.ma.masked_all(len(T)), {}),
+        (np.full(len(T), np.nan), {"nan_policy": "omit"}),
+    ):
+        with pytest.raises(ValueError, match="there are no points in Y"):
+            tg.optimize.curve_fit(gauss, T[: len(y)], y, [1.0, 4.0, 1.0], **options)
+    rows = np.stack([row, np.full(len(T), np.nan)])
+    fits = tg.optimize.curve_fit(gauss, T, rows, [1.0, 4.0, 1.0], nan_policy="omit")
+    assert (fits.status[0] > 0, fits.status[1], fits.message[1][:19]) == (True, -5, "There are no points")
+    np.testing.assert_array_equal(fits.x[0], tg.optimize.curve_fit(gauss, T, rows[:1], [1.0, 4.0, 1.0]).x[0])
+    assert np.isnan(fits.x[1]).all()
+    assert np.isnan(fits.cov[1]).all()
 
 
 def test_one_row_gives_a_pair_with_names(tmp_path: Any) -> None:

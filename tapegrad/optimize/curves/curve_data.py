@@ -1,5 +1,6 @@
 """Data of `curve_fit`: converted and checked, with a weight for each point."""
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -7,6 +8,8 @@ import numpy as np
 from tapegrad.foreign import is_masked
 from tapegrad.frontend.tensor.array_checks import real, refuse_subclass
 from tapegrad.pytree import flatten
+
+_LEAST_WEIGHT = np.finfo(np.float64).tiny  # whose square, and that of residuals times it, is zero
 
 
 class CurveData(NamedTuple):
@@ -21,8 +24,8 @@ class CurveData(NamedTuple):
     sigma, mask
         As the user gave them; `None` where they were not given. The mask has what ``nan_policy`` leaves out as well.
     weights
-        One over `sigma`, 0 where `mask` is true: by fit and point, or by point if they are equal for all fits; `None`
-        where all are one.
+        One over `sigma`, at least the smallest number, and 0 where `mask` is true: by fit and point, or by point if
+        they are equal for all fits; `None` where all are one.
     single
         Whether they are one row, for one fit as of SciPy.
     """
@@ -33,6 +36,13 @@ class CurveData(NamedTuple):
     mask: Any
     weights: np.ndarray | None
     single: bool
+
+    @property
+    def empty(self) -> np.ndarray:
+        """Numbers of the fits without points."""
+        points = self.rows.reshape(len(self.rows), math.prod(self.rows.shape[1:])).shape[1]
+        left = points if self.weights is None else np.count_nonzero(self.weights, axis=-1)
+        return np.flatnonzero(np.broadcast_to(left, len(self.rows)) == 0)
 
 
 def checked_data(t: Any, y: Any, sigma: Any, starts: np.ndarray, options: dict[str, Any]) -> CurveData:
@@ -143,10 +153,11 @@ def _weights(shape: tuple[int, ...], sigma: Any, mask: Any) -> np.ndarray | None
         return None
     spread, out = real(1.0 if sigma is None else sigma, "curve_fit: sigma"), False if mask is None else mask
     _check_shape("sigma", spread.shape, shape)
-    usable = (spread > 0) & np.isfinite(spread)
+    usable = spread > 0
     if not np.all(usable | out):
-        raise ValueError("curve_fit: sigma must be positive and finite, but for points that mask= leaves out")
-    return np.where(out, 0.0, 1.0 / np.where(usable, spread, 1.0))
+        raise ValueError("curve_fit: sigma must be positive, but for points that mask= leaves out")
+    # A point whose spread is infinite weighs nothing, but is a degree of freedom as in SciPy; one of weight 0 is not
+    return np.where(out, 0.0, np.maximum(1.0 / np.where(usable, spread, 1.0), _LEAST_WEIGHT))
 
 
 def _arranged(weights: np.ndarray | None, shape: tuple[int, ...]) -> np.ndarray | None:

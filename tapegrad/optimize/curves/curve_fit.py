@@ -69,7 +69,7 @@ def curve_fit(
         parameters as the model names. May be called ``p0``, as in SciPy.
     sigma : array_like, optional
         Standard deviations of the data: anything that broadcasts to the shape of `Y`. Those of points that are left out
-        do not count.
+        do not count. A point with an infinite one weighs nothing, and is one of the points, as in SciPy.
     absolute_sigma : bool, default False
         Whether the covariances are those of `sigma` as it is; by default it is scaled to the residuals of each fit, by
         ``2 * cost / (points - k)``.
@@ -113,7 +113,8 @@ def curve_fit(
     Raises
     ------
     ValueError
-        When shapes do not go together, a start is outside of the bounds, or an option has no such value.
+        When shapes do not go together, a start is outside of the bounds, or an option has no such value; when one row
+        has no points. Of many fits, those without points have the status -5, and nan for parameters.
     RuntimeError
         When the fit of one row does not converge, as in SciPy.
     TypeError

@@ -46,9 +46,15 @@ def fit(
     """Fit a model to many sets of data, or to one row: the results, what was fitted, and whether it is one."""
     expect_group(FITS)
     starts = _starts(model, p0, options)
+    if starts.ndim == 0 and np.ndim(y) == 1:  # as SciPy takes it
+        starts = starts[None]
     data = checked_data(t, y, sigma, starts, options)
     method = _take_scipys_options(options, data.single)
-    count, size = len(data.rows), starts.shape[-1]
+    count, size, empty = len(data.rows), starts.shape[-1], data.empty
+    if data.single and len(empty):
+        raise ValueError(
+            "curve_fit: there are no points in Y, or a mask or nan_policy='omit' leaves all of them out"
+        )
     starts = np.ascontiguousarray(np.broadcast_to(starts, (count, size)))
     threads = checked_threads(options.pop("threads", None), "curve_fit")
     progress, executor = options.pop("progress", None), options.pop("executor", None)
@@ -63,6 +69,7 @@ def fit(
         run_elsewhere(executor, problem, task.part, found, "curve_fit", progress)
     elif count:
         fit_all(problem.record(starts), task, found, threads, progress)
+    found.leave(empty)
     return found, FitData(problem.predict, data.t, data.rows, data.sigma, data.mask), data.single
 
 

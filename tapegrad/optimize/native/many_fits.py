@@ -66,6 +66,11 @@ class FitResults(Results):
         """Enter that the model cannot be computed at any start."""
         self.out_x[:], self.out_status[:], self.out_evaluations[:] = starts, fields.NOT_FINITE, 1
 
+    def leave(self, numbers: np.ndarray) -> None:
+        """Enter that some fits have no points: they have no parameters, rather than those of the start."""
+        self.out_x[numbers] = self.out_covariance[numbers] = self.out_cost[numbers] = np.nan
+        self.out_status[numbers] = fields.NO_POINTS
+
 
 def _program_of(recorded: ReplayedFunction, lanes: int) -> LaneProgram:
     """Return the program of the model and its Jacobian over so many lanes, which is kept with the recording."""

@@ -27,6 +27,7 @@ MESSAGES = {
     fields.BY_BOTH: "Both `ftol` and `xtol` termination conditions are satisfied.",
     fields.INTERRUPTED: MESSAGE,
     fields.NOT_FINITE: "Residuals or their derivatives are not finite in the initial point.",
+    fields.NO_POINTS: "There are no points, or all are left out.",
     fields.NOT_COMPUTED: "Residuals could not be computed in the initial point.",
 }
 

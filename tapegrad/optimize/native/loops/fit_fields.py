@@ -125,7 +125,7 @@ EMPTY, FRESH, GOING = range(3)  # states of a lane
 
 # How a fit ended, as SciPy numbers it; the negative ones from -2 on are ours.
 TOO_MANY_EVALUATIONS, BY_GTOL, BY_FTOL, BY_XTOL, BY_BOTH = range(5)
-INTERRUPTED, NOT_FINITE, NOT_COMPUTED = -2, -3, -4
+INTERRUPTED, NOT_FINITE, NOT_COMPUTED, NO_POINTS = -2, -3, -4, -5
 GOES_ON = -1
 NOT_IN_LANES = -9  # a fit that is to be done by itself: it takes another branch
 NEEDS_SESSION = -1  # status of the loop if a lane has an error and there is no session to find it with
