@@ -173,6 +173,35 @@ def test_complex_tensors_have_the_gradients_of_pytorch(dtype: torch.dtype) -> No
     torch.testing.assert_close(z.grad, w.grad)
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of PyTorch's own, in the first transform
+@pytest.mark.parametrize("dtype", [torch.complex128, torch.complex64])
+def test_complex_tensors_in_the_transforms_of_pytorch(dtype: torch.dtype) -> None:
+    """And tensors that PyTorch conjugates or negates lazily; by PyTorch's own functions."""
+    numbers = np.random.default_rng(0).standard_normal((2, 4, 3, 2)).view(complex)[..., 0]
+    z, v = torch.from_numpy(numbers).to(dtype)
+    call = torch.func
+    own = (
+        interop.torch(lambda z: tg.sum(abs(z) ** 2 * tg.real(z * z))),
+        interop.torch(lambda z: z * z * 2j + tg.conj(z)),
+    )
+    theirs = (lambda z: (z.abs() ** 2 * (z * z).real).sum()), (lambda z: z * z * 2j + z.conj())
+    calls: dict[str, Callable[[Any, Any], Any]] = {
+        "grad": lambda f, g: call.grad(f)(z),
+        "jvp": lambda f, g: call.jvp(f, (z,), (v,))[1],
+        "jvp of arrays": lambda f, g: call.jvp(g, (z,), (v,))[1],
+        "vjp": lambda f, g: call.vjp(g, z)[1](v)[0],
+        "vmap": lambda f, g: call.vmap(g)(z),
+        "vmap of grad": lambda f, g: call.vmap(call.grad(f))(z),
+        "jvp of grad": lambda f, g: call.jvp(call.grad(f), (z,), (v,))[1],
+        "vmap of vjp": lambda f, g: call.vmap(lambda z, v: call.vjp(g, z)[1](v)[0])(z, v),
+        "conjugated": lambda f, g: g(z.conj()),
+        "negated": lambda f, g: g(z.conj().imag),
+        "gradient behind a conjugate": lambda f, g: call.grad(lambda z: f(z.conj()))(z),
+    }
+    wrong = [name for name, each in calls.items() if not torch.allclose(each(*own), each(*theirs), rtol=1e-5)]
+    assert not wrong
+
+
 def test_an_optimiser_of_pytorch_fits() -> None:
     t = np.linspace(0, 1, 20)
     data = 2 * np.exp(-3 * t)

@@ -51,7 +51,8 @@ def torch(function: Callable[..., Any], *x0: Any) -> Callable[..., Any]:
     """
     check_function("interop.torch", function)
     package = needed("torch", "torch")
-    call = importlib.import_module("tapegrad.interop.frameworks.torch_nodes").call
+    nodes = importlib.import_module("tapegrad.interop.frameworks.torch_nodes")
+    call = nodes.call
     operations: dict[Any, Derived] = {}
     plain = Derived(function)
 
@@ -71,13 +72,13 @@ def torch(function: Callable[..., Any], *x0: Any) -> Callable[..., Any]:
     of_torch.__doc__ = function.__doc__
     if x0:
         leaves, definition = flatten(x0)
-        of_torch(*unflatten(definition, [_example(package, leaf) for leaf in leaves]))
+        of_torch(*unflatten(definition, [_example(package, nodes, leaf) for leaf in leaves]))
     return of_torch
 
 
-def _example(package: Any, leaf: Any) -> Any:
-    """Return a leaf of an example; arrays as tensors, those of floats as ones whose gradient is asked for."""
+def _example(package: Any, nodes: Any, leaf: Any) -> Any:
+    """Return a leaf of an example; arrays as tensors, whose gradient is asked for if they may have one."""
     if isinstance(leaf, np.ndarray):
         leaf = package.from_numpy(leaf)
-    is_float = isinstance(leaf, package.Tensor) and leaf.is_floating_point()
-    return leaf.detach().requires_grad_() if is_float else leaf
+    is_wanted = isinstance(leaf, package.Tensor) and nodes.is_differentiable(leaf)
+    return leaf.detach().requires_grad_() if is_wanted else leaf

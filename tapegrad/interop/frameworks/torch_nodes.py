@@ -75,15 +75,23 @@ class _NodeCall:
         return None, *[given.get(k) for k in range(count)]
 
 
+def is_differentiable(tensor: Any) -> bool:
+    """Return whether PyTorch differentiates by tensors of this dtype."""
+    found: bool = tensor.is_floating_point() or tensor.is_complex()
+    return found
+
+
 def _is_tensor(value: Any) -> bool:
     return isinstance(value, _torch.Tensor)
 
 
 def _array(tensor: Any) -> np.ndarray:
-    """Return the memory of a tensor as an array."""
+    """Return the memory of a tensor as an array; a copy if PyTorch has not yet conjugated or negated it."""
     try:
         array: np.ndarray = tensor.detach().numpy()
     except (TypeError, RuntimeError) as error:
+        if tensor.is_conj() or tensor.is_neg():
+            return _array(tensor.resolve_conj().resolve_neg())
         raise TypeError(
             f"interop.torch: a tensor of {tensor.dtype}, {tensor.layout}, on {tensor.device} is no NumPy array: {error}"
         ) from None
@@ -130,7 +138,7 @@ class _TransformedNode(_Pulled):
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
         """Keep the arguments, and which of them have derivatives: a call over a batch has not run `forward`."""
         this, *leaves = inputs
-        this.wanted = tuple([k for k, x in enumerate(leaves) if _is_tensor(x) and x.is_floating_point()])
+        this.wanted = tuple([k for k, x in enumerate(leaves) if _is_tensor(x) and is_differentiable(x)])
         _save(ctx, this, leaves)
         ctx.save_for_forward(*filter(_is_tensor, leaves))
 
