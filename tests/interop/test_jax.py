@@ -77,6 +77,16 @@ def test_vectors_of_other_sizes_are_refused(made: Any, shape: tuple[int, ...]) -
         jax.vmap(of_jax)(np.zeros((2, *shape), np.float32))
 
 
+def test_complex_numbers_are_pairs(made: Any) -> None:
+    z = np.array([1 + 2j, -1j])
+    of_jax = made(lambda z: tg.sum(abs(z) ** 2), z)
+    np.testing.assert_allclose(jax.grad(of_jax)(np.array([1.0, 2.0, 0.0, -1.0])), [2, 4, 0, -2], rtol=1e-6)
+    with pytest.raises(TypeError, match=r"a vector of complex64, .* pairs"):
+        of_jax(jax.numpy.asarray(z, "complex64"))
+    with pytest.raises(ValueError, match="4 elements, two for each complex number"):
+        of_jax(np.zeros(2))
+
+
 def test_a_branch_that_no_example_took_is_an_error(made: Any) -> None:
     def branched(x: Any) -> Any:
         return tg.sum(x) if x[0] > 0 else -tg.sum(x)

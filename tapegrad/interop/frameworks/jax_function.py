@@ -20,7 +20,7 @@ def jax(function: Callable[..., Any], x0: Any, *, ways: Sequence[Any] = ()) -> C
     function : callable
         A function that returns a number, of a vector or a structure of arrays and floats.
     x0 : structure of arrays and floats
-        An example of the argument. JAX has its elements in one vector.
+        An example of the argument. JAX has its elements in one vector, complex numbers as pairs of floats.
     ways : sequence, optional
         Further examples, one for each other outcome of its branches (see `compile`).
 
@@ -35,6 +35,8 @@ def jax(function: Callable[..., Any], x0: Any, *, ways: Sequence[Any] = ()) -> C
     ------
     ModuleNotFoundError
         If JAX is not installed.
+    TypeError
+        By the function, for a vector of complex numbers.
     ValueError
         By the function, for a vector of another size than that of the example.
 
@@ -61,9 +63,15 @@ def jax(function: Callable[..., Any], x0: Any, *, ways: Sequence[Any] = ()) -> C
     direct = ffi.caller(package, compiled) if ffi.registered(package) else None
 
     def called(x: Any) -> Any:
+        if np.dtype(x.dtype).kind == "c":
+            raise TypeError(
+                f"interop.jax: a vector of {x.dtype}, real numbers are needed: complex numbers of x0 are pairs of real"
+                " and imaginary parts in the vector, jnp.stack([z.real, z.imag], -1).ravel()"
+            )
         if x.shape != vector.x0.shape:  # compiled code would read beyond it
+            pairs = ", two for each complex number" if vector.layout.has_complex else ""
             raise ValueError(
-                f"interop.jax: a vector of shape {x.shape}, but x0 has {vector.x0.size} elements"
+                f"interop.jax: a vector of shape {x.shape}, but x0 has {vector.x0.size} elements{pairs}"
             )
         shapes = package.ShapeDtypeStruct((), x.dtype), package.ShapeDtypeStruct(x.shape, x.dtype)
         if direct is not None and x.dtype in _DIRECT and package.default_backend() == "cpu":
