@@ -53,6 +53,14 @@ def test_refusals(name):
         _REFUSED[name]()
 
 
+@pytest.mark.parametrize(("function", "x0"), [(lambda z: z**2 + 1j, 0.5), (lambda z: abs(z) - 1, 1j)])
+def test_roots_have_as_many_equations_as_unknowns(function, x0):
+    """A complex result counts twice: SciPy's messages speak of its wrapper, and of sizes that change."""
+    for method in ("hybr", "lm"):
+        with pytest.raises(ValueError, match=r"root: .* returned \d .*complex"):
+            tg.optimize.root(function, np.array([x0]), method=method)
+
+
 def test_flatten():
     structure = {"a": np.complex64(1j), "b": [1.0], "c": np.array([[1 + 2j]])}
     vector, build = tg.flatten(structure)

@@ -111,10 +111,27 @@ def _by_scipy(fun: Any, x0: Any, method: str, options: dict[str, Any]) -> Callab
 
     def find(x0: Any, *args: Any) -> tuple[Any, Any, tuple[Any, ...]]:
         start = raveled_numbers(x0, target.layout)
-        found = scipy_root(target.fun, start, args, method, jacobian, **options)
+        try:
+            found = scipy_root(target.fun, start, args, method, jacobian, **options)
+        except (TypeError, ValueError) as error:
+            _check_count(target.fun(start, *args).size, start.size, target.layout.has_complex, error)
+            raise
         return target.unravel(found.x), found, ()
 
     return find
+
+
+def _check_count(numbers: int, unknowns: int, has_complex: bool, error: Exception) -> None:
+    """Raise if there are not as many numbers as unknowns: SciPy's messages speak of wrappers and of other calls."""
+    if numbers != unknowns:
+        complex_x0 = (
+            "complex ones of fun and x0 count twice" if has_complex else "complex ones of fun count twice"
+        )
+        hint = "" if has_complex else ", and are found from a complex x0: x0 + 0j"
+        raise ValueError(
+            f"root: fun returned {numbers} numbers, and x0 has {unknowns} ({complex_x0}{hint}); a root has as many"
+            " equations as unknowns, for others there is least_squares"
+        ) from error
 
 
 def _floats(x0: Any) -> Any:
