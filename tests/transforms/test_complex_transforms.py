@@ -67,6 +67,7 @@ SPECTRA = {
     "signs": lambda xp, a: xp.linalg.slogdet(a)[0],
     "logabsdet": lambda xp, a: xp.linalg.slogdet(a)[1],
     "poly": lambda xp, a: xp.poly(a),
+    "roots": lambda xp, a: xp.roots(a[:, 0]),
 }
 
 

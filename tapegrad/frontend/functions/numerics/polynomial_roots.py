@@ -54,7 +54,7 @@ def roots(p: Any) -> Tensor:
     Tensor([1., 2.])
     """
     line = coefficients_of(p, "numpy.roots")
-    if line.dtype.kind != "f":
+    if line.dtype.kind not in DIFFERENTIABLE_KINDS:
         line = line.astype(np.float64)
     present = call_guarded(_nonzero, line)
     if not present:
@@ -133,7 +133,7 @@ def _weighted(matrix: Tensor, y: Tensor, w: Any) -> tuple[Tensor, Tensor]:
 def _checked_points(x: Any, y: Any, deg: Any) -> tuple[Tensor, Tensor, int]:
     """Return points and the number of coefficients; raise NumPy's errors for what does not fit."""
     order = int(deg) + 1
-    x, y = (0.0 + as_tensor(each, "numpy.polyfit") for each in (x, y))
+    x, y = (0.0 + as_numbers(each, "numpy.polyfit") for each in (x, y))
     if order < 1:
         raise ValueError("numpy.polyfit: expected deg >= 0")
     if x.ndim != 1:
