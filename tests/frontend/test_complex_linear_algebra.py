@@ -41,6 +41,10 @@ def outside(a):
     return projector(L.svd(a)[0][:, 3:])
 
 
+def solve_by_parts(a, b, q):
+    return scipy.linalg.solve_sylvester(a, b, q.real) + 1j * scipy.linalg.solve_sylvester(a, b, q.imag)
+
+
 SQUARE, TALL, WIDE, STACK = numbers(5, 5), numbers(5, 3), numbers(3, 5), numbers(2, 3, 3)
 LARGE = numbers(12, 12), numbers(12, 11)
 TURNING = np.array([[1.0, 3.0, 0.0], [-2.0, 1.5, 0.4], [0.3, 0.0, 2.0]])
@@ -94,6 +98,14 @@ CASES = {
     "eigvals, real matrix": (L.eigvals, np.linalg.eigvals, TURNING),
     "eig, real matrix": (lambda a: sizes(L.eig(a)[1]), lambda a: abs(np.linalg.eig(a)[1]) ** 2, TURNING),
     "roots": (tg.roots, np.roots, np.array([1.0, 2.0, 3.0, -1.0])),
+    "roots, complex": (tg.roots, np.roots, SQUARE[0]),
+    "polyfit": (
+        lambda x, y: tg.polyfit(x, y, 2), lambda x, y: np.polyfit(x, y, 2), np.arange(5.0), SQUARE[:, :2]
+    ),
+    "polyfit, complex points": (
+        lambda x, y, w: tg.polyfit(x, y, 2, w=w), lambda x, y, w: np.polyfit(x, y, 2, w=w), SQUARE[0], SQUARE[1],
+        np.arange(1.0, 6.0),
+    ),
     "svdvals": (L.svdvals, lambda a: np.linalg.svd(a)[1], WIDE),
     "svd, both factors": (product_of_factors, lambda a: scipy.linalg.polar(a)[0], TALL),
     "svd, sizes": (lambda a: sizes(L.svd(a, False)[2]), None, WIDE),
@@ -106,6 +118,17 @@ CASES = {
         lambda a, b: L.lstsq(a, b)[0], lambda a, b: np.linalg.lstsq(a, b, rcond=None)[0], TALL, SQUARE[0]
     ),
     "expm": (L.expm, scipy.linalg.expm, STACK),
+    "solve_sylvester": (L.solve_sylvester, scipy.linalg.solve_sylvester, STACK[0], SQUARE[:2, :2], TALL[:3, :2]),
+    "solve_sylvester, real matrices": (  # SciPy's, by real Schur factors, is another one than the equation's
+        L.solve_sylvester, solve_by_parts, STACK[0].real, SQUARE[:2, :2].real, TALL[:3, :2]
+    ),
+    "solve_continuous_lyapunov": (
+        L.solve_continuous_lyapunov, scipy.linalg.solve_continuous_lyapunov, STACK[0], STACK[1]
+    ),
+    "solve_discrete_lyapunov, bilinear": (
+        lambda a, q: L.solve_discrete_lyapunov(a / 4, q, "bilinear"),
+        lambda a, q: scipy.linalg.solve_discrete_lyapunov(a / 4, q), STACK[0], STACK[1],
+    ),
     "solve_discrete_lyapunov": (
         lambda a, q: L.solve_discrete_lyapunov(a / 4, q),
         lambda a, q: scipy.linalg.solve_discrete_lyapunov(a / 4, q), STACK[0], STACK[1],
@@ -275,3 +298,19 @@ def test_characteristic_polynomials_of_real_matrices_are_real(matrix):
     np.testing.assert_array_equal(tg.poly(tg.tensor(matrix)).data, tg.jit(tg.poly)(matrix))
     trace = tg.grad(tg.jit(lambda a: tg.poly(a)[1]))(matrix)
     np.testing.assert_allclose(trace, -np.eye(3), atol=1e-13)
+
+
+REFUSED = {
+    "sqrtm": L.sqrtm,
+    "logm": L.logm,
+    "lu": L.lu,
+    "lu_factor": L.lu_factor,
+    "solve_sylvester": lambda a: L.solve_sylvester(np.kron(np.eye(8), a), np.kron(np.eye(8), a), np.eye(40)),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refusals_name_function_and_dtype_and_what_to_write(name):
+    instead = {"sqrtm": "eig", "logm": "eig", "solve_sylvester": "inv\\(V\\)"}.get(name, "solve, inv, det")
+    with pytest.raises(tg.UnsupportedError, match=f"tapegrad.linalg.{name}: .*complex.*{instead}"):
+        REFUSED[name](tg.tensor(SQUARE))

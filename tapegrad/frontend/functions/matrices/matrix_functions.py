@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.errors import UnsupportedError
 from tapegrad.frontend.conversions.complex_views import adjoint, conjugate
 from tapegrad.frontend.functions.matrices.matrices import (
     inverse,
     of_squares,
+    real_square,
     square,
     sylvester,
     transposed,
@@ -22,13 +24,17 @@ from tapegrad.frontend.functions.reductions.extremes import max as largest
 from tapegrad.frontend.functions.reductions.reductions import sum
 from tapegrad.frontend.functions.shapes.joining import concatenate
 from tapegrad.frontend.recording.elementwise import where
-from tapegrad.frontend.recording.record_structural import as_tensor, in_common_dtype
+from tapegrad.frontend.recording.record_structural import as_numbers, in_common_dtype
 from tapegrad.frontend.recording.rules import Step, Value, state_rules, total
 from tapegrad.frontend.recording.shape import expand_dims, reshape
 from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import Tensor, from_array
 from tapegrad.frontend.words.derived_docs import like, renamed
 
+_BY_EIGENVALUES = "with w, v = eig(A), write v * {}(w) @ inv(v) for one that has a basis of eigenvectors"
+_MAX_DIRECT_UNKNOWNS = (
+    1024  # of Sylvester equations of complex matrices, which have a dense system of 16 MB then
+)
 _MAX_DIRECT_ROWS = 10  # largest number of rows for which SciPy solves discrete Lyapunov equations directly
 _MAX_NORM = 0.25  # largest norm of x for which that is exact in float64
 _MAX_ROOTS = 40  # square roots after which a matrix counts as singular
@@ -87,7 +93,8 @@ Tensor([[2., 0.],
         [0., 3.]])""",
 )
 def sqrtm(A: Any) -> Tensor:  # noqa: N803  SciPy's name
-    return of_squares("sqrtm", A, "tapegrad.linalg.sqrtm")
+    name = "tapegrad.linalg.sqrtm"
+    return of_squares("sqrtm", real_square(A, name, _BY_EIGENVALUES.format("sqrt")), name)
 
 
 @like(
@@ -106,7 +113,7 @@ Tensor([[0., 2.],
 )
 def logm(A: Any) -> Tensor:  # noqa: N803  SciPy's name
     name = "tapegrad.linalg.logm"
-    root = square(A, name)
+    root = real_square(A, name, _BY_EIGENVALUES.format("log"))
     if root.size == 0:
         return root
     one = np.eye(root.shape[-1], dtype=root.dtype)
@@ -222,7 +229,7 @@ def solve_sylvester(a: Any, b: Any, q: Any) -> Tensor:
 
 
 def _sylvester(a: Any, b: Any, q: Any, name: str) -> Tensor:
-    left, right, side = in_common_dtype(square(a, name), square(b, name), as_tensor(q, name))
+    left, right, side = in_common_dtype(square(a, name), square(b, name), as_numbers(q, name))
     if side.ndim < 2 or side.shape[-2:] != (left.shape[-1], right.shape[-1]):
         raise ValueError(
             f"{name}: the matrices have shapes {left.shape} and {right.shape}, and the right side {side.shape}"
@@ -233,7 +240,24 @@ def _sylvester(a: Any, b: Any, q: Any, name: str) -> Tensor:
         raise ValueError(
             f"{name}: the leading dimensions of {left.shape}, {right.shape} and {side.shape} do not broadcast"
         ) from None
-    return sylvester(with_stack(left, stack), with_stack(right, stack), with_stack(side, stack), name)
+    operands = with_stack(left, stack), with_stack(right, stack), with_stack(side, stack)
+    return _sylvester_of_complex(*operands, name) if side.dtype.kind == "c" else sylvester(*operands, name)
+
+
+def _sylvester_of_complex(a: Tensor, b: Tensor, q: Tensor, name: str) -> Tensor:
+    """Solve a linear system for all elements of X in C order."""
+    *stack, m, n = q.shape
+    if m * n > _MAX_DIRECT_UNKNOWNS:
+        raise UnsupportedError(
+            f"{name}: complex equations of {m}x{n} unknowns are not supported, only of {_MAX_DIRECT_UNKNOWNS} in all:"
+            " with eigenvalues and eigenvectors of both matrices, (v, V) and (w, W), write"
+            " V @ ((inv(V) @ q @ W) / (v[:, None] + w)) @ inv(W)"
+        )
+    rows, columns = np.eye(m, dtype=q.dtype), np.eye(n, dtype=q.dtype)
+    left = reshape(a, (*stack, m, 1, m, 1)) * reshape(columns, (1, n, 1, n))
+    right = reshape(rows, (m, 1, m, 1)) * reshape(transposed(b), (*stack, 1, n, 1, n))
+    system = reshape(left + right, (*stack, m * n, m * n))
+    return reshape(solve(system, reshape(q, (*stack, m * n, 1))), q.shape)
 
 
 def solve_continuous_lyapunov(a: Any, q: Any) -> Tensor:

@@ -19,6 +19,7 @@ from tapegrad.frontend.functions.matrices.matrices import (
     lu_factors,
     pivots,
     prepared,
+    real_square,
     record,
     rules_of_systems,
     solved,
@@ -279,12 +280,16 @@ def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> t
     >>> tg.linalg.lu_solve(factors, [9.0, 2.0])
     Tensor([1., 2.])
     """
-    x = in_c_order(square(a, "tapegrad.linalg.lu_factor"))
-    factors = lu_factors(x, "tapegrad.linalg.lu_factor")
-    params = SquareParams(count_of(x), x.shape[-1])
-    lu = record("lu_triangles", [x, factors], x.shape, params, "tapegrad.linalg.lu_factor")
-    piv = pivots(factors, x.shape[-1], "tapegrad.linalg.lu_factor")
-    return lu, piv if piv._recorded() else piv.data
+    return _packed_factors(a, "tapegrad.linalg.lu_factor")
+
+
+def _packed_factors(a: Any, name: str) -> tuple[Tensor, Any]:
+    instead = "solve, inv, det and slogdet take complex ones, and qr factors them"
+    x = in_c_order(real_square(a, name, instead))
+    factors = lu_factors(x, name)
+    packed = record("lu_triangles", [x, factors], x.shape, SquareParams(count_of(x), x.shape[-1]), name)
+    piv = pivots(factors, x.shape[-1], name)
+    return packed, piv if piv._recorded() else piv.data
 
 
 def lu(
@@ -339,7 +344,7 @@ def lu(
         raise UnsupportedError(
             f"{name}: p_indices=True is not supported; compute it from p by tapegrad.argmax(p, -1)"
         )
-    packed, piv = lu_factor(a)
+    packed, piv = _packed_factors(a, "tapegrad.linalg.lu")
     one = from_array(np.eye(packed.shape[-1], dtype=packed.dtype), constant=True)
     system = systems(packed, with_stack(one, packed.shape[:-2]), name)
     rows = _rows(piv, system, name)
