@@ -216,7 +216,8 @@ class Derivatives:
     def jvp(self, op: LoopOp, x_dots: Any, ys: Any, xs: Any) -> tuple[Any, ...]:
         """Return the tangents of all results."""
         zeros = [from_array(np.zeros(y.shape, op.packed_dtype), constant=True) for y in ys[-2:]]
-        return (*_Parts(self._loop, op, xs).pushed(self._loop, x_dots), *zeros)
+        found = _Parts(self._loop, op, xs).pushed(self._loop, x_dots)
+        return (*(_restored(y_dot, op.packed_dtype) for y_dot in found), *zeros)
 
 
 class _Parts:

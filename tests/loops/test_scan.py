@@ -239,6 +239,37 @@ def test_float32_and_float64_side_by_side():
     assert np.array_equal(found[1], expected[1])
 
 
+@pytest.mark.parametrize("loop", ["scan", "fori_loop", "while_loop"])
+def test_tangents_of_float32_beside_float64(loop):
+    """A loop holds both as float64, and so it does its tangents on Tensors."""
+    x, v = np.array([0.3, -0.4, 1.0]), np.array([1.0, 0.5, -2.0])
+
+    def f(x):
+        z = x.astype(np.float32)
+        return {
+            "scan": lambda: tg.scan(lambda c, e: (np.sin(c), c * e), z, x)[0],
+            "fori_loop": lambda: tg.fori_loop(0, 5, lambda i, c: np.sin(c), z),
+            "while_loop": lambda: tg.while_loop(
+                lambda c: c[0] < 2.5, lambda c: (c[0] + 1.0, np.sin(c[1])), (0.0, z)
+            )[1],
+        }[loop]()
+
+    def plain(x):
+        for _ in range(5 if loop == "fori_loop" else 3):
+            x = np.sin(x)
+        return x
+
+    slope = (plain(x + 1e-4) - plain(x - 1e-4)) / 2e-4
+    curvature = (plain(x + 1e-3) - 2 * plain(x) + plain(x - 1e-3)) / 1e-6
+    np.testing.assert_allclose(tg.jvp(f, (x,), (v,))[1], slope * v, rtol=1e-5)
+    for product in (
+        tg.hvp(lambda x: np.sum(f(x)))(x, v),
+        tg.grad(lambda x: np.sum(tg.jvp(f, (x,), (v,))[1]))(x),
+        tg.grad(lambda x: np.sum(tg.grad(lambda y: np.sum(f(y)))(x) * v))(x),
+    ):
+        np.testing.assert_allclose(product, curvature * v, rtol=1e-4)
+
+
 def test_structures_are_kept():
     def body(carry, x):
         return {"a": carry["a"] + x["k"], "b": [carry["b"][0] * 2, None]}, {
