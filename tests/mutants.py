@@ -68,7 +68,9 @@ def read_mutants(names: list[str]) -> list[Mutant]:
 def mutated_package(mutant: Mutant) -> Iterator[dict[str, str]]:
     """Yield the environment of processes that import a copy of the package with the edit."""
     if mutant.count != 1:
-        raise SystemExit(f"{mutant.name}: the old text stands {mutant.count} times in {mutant.file}, not once")
+        raise SystemExit(
+            f"{mutant.name}: the old text stands {mutant.count} times in {mutant.file}, not once"
+        )
     with tempfile.TemporaryDirectory(prefix="mutant-") as folder:
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / "tapegrad", Path(folder) / "tapegrad", ignore=ignored)
@@ -77,36 +79,39 @@ def mutated_package(mutant: Mutant) -> Iterator[dict[str, str]]:
         yield {"PYTHONPATH": folder}
 
 
-def hunt(mutant: Mutant, first: int, count: int, show: bool) -> Outcome:
+def hunt(mutant: Mutant, first: int, count: int, show: bool, features: str = "") -> Outcome:
     """Run programs on a mutated package until one fails."""
-    begin = time.monotonic()
+    begin, seconds = time.monotonic(), 5.0 if show else 0.0
     with mutated_package(mutant) as environment:
-        for report in findings(first, count, seconds=5.0 if show else 0.0, environment=environment):
-            if isinstance(report, Report) and not fails_unmutated(report.seed):
+        for report in findings(first, count, features, seconds, environment):
+            if isinstance(report, Report) and not fails_unmutated(report.seed, features):
                 if show:
                     print(report.text)
                 return Outcome(mutant, report.seed - first + 1, report.mode, time.monotonic() - begin)
     return Outcome(mutant, count, "", time.monotonic() - begin)
 
 
-def fails_unmutated(seed: int) -> bool:
+def fails_unmutated(seed: int, features: str) -> bool:
     """Return whether the program of a seed fails on the package as it is, too."""
-    reports = findings(seed, 1, seconds=0.0, environment={"PYTHONPATH": str(ROOT)})
+    reports = findings(seed, 1, features, 0.0, {"PYTHONPATH": str(ROOT)})
     return any(isinstance(report, Report) for report in reports)
 
 
 def main() -> int:
     """Hunt the mutants, and print a table; return 1 if too many escape."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("names", nargs="*", help="mutants to try, all by default")
     parser.add_argument("--first", type=int, default=0, help="first seed")
     parser.add_argument("--count", type=int, default=2000, help="programs a mutant")
+    parser.add_argument("--features", default="", help="features of all programs, separated by commas")
     parser.add_argument("--show", action="store_true", help="print the programs that find them, shrunk")
     options = parser.parse_args()
     os.environ.setdefault("PYTHONDONTWRITEBYTECODE", "1")
     mutants, found = read_mutants(options.names), 0
     for mutant in mutants:
-        outcome = hunt(mutant, options.first, options.count, options.show)
+        outcome = hunt(mutant, options.first, options.count, options.show, options.features)
         found += bool(outcome.mode)
         print(outcome, flush=True)
     print(f"{found} of {len(mutants)} found, {found / max(len(mutants), 1):.0%}")

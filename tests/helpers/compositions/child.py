@@ -15,14 +15,15 @@ def main() -> None:
     parser.add_argument("first", type=int)
     parser.add_argument("stop", type=int)
     parser.add_argument("--features", default="")
+    parser.add_argument("--without", default="")
     parser.add_argument("--shrink", type=float, default=0.0)
     options = parser.parse_args()
-    features = tuple(filter(None, options.features.split(",")))
+    features, without = (tuple(filter(None, each.split(","))) for each in (options.features, options.without))
     warnings.simplefilter("ignore")
     counts = Counts()
     for seed in range(options.first, options.stop):
         print(json.dumps({"begin": seed}), flush=True)
-        finding = check_program(generate(seed, features), seed, counts=counts)
+        finding = check_program(generate(seed, features, without), seed, counts=counts)
         if finding:
             smaller = shrink(finding, options.shrink) if options.shrink else finding
             print(json.dumps({"seed": seed, "mode": str(smaller.mode), "text": script(smaller)}), flush=True)

@@ -38,13 +38,14 @@ def findings(
     features: str = "",
     seconds: float = 20.0,
     environment: dict[str, str] | None = None,
+    without: str = "",
 ) -> Iterator[Report | dict[str, int]]:
     """Yield reports of failing programs of some seeds, and the counts of each child."""
     seed, end = first, first + count
     while seed < end:
         stop = min(seed + _BATCH, end)
         command = [sys.executable, "-m", "helpers.compositions.child", str(seed), str(stop)]
-        command += ["--features", features, "--shrink", str(seconds)]
+        command += ["--features", features, "--shrink", str(seconds), "--without", without]
         last, status = seed - 1, 0
         with subprocess.Popen(
             command, cwd=TESTS, env={**os.environ, **(environment or {})}, stdout=subprocess.PIPE, text=True
@@ -85,11 +86,14 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--features", default="", help="features of all programs, separated by commas")
+    parser.add_argument("--without", default="", help="features of none")
     parser.add_argument("--shrink", type=float, default=20.0, help="seconds for making a program smaller")
     parser.add_argument("--stop", action="store_true", help="stop at the first finding")
     options = parser.parse_args()
     begin, totals, number = time.monotonic(), collections.Counter[str](), itertools.count(1)
-    for found in findings(options.first, options.count, options.features, options.shrink):
+    for found in findings(
+        options.first, options.count, options.features, options.shrink, without=options.without
+    ):
         if isinstance(found, dict):
             totals.update(found)
             continue

@@ -19,17 +19,18 @@ _RARE = {"complex", "cuts", "spectra", "single"}
 _NAMES = ("x", "y", "z")
 
 
-def generate(seed: int, features: tuple[str, ...] = ()) -> Program:
-    """Return the program of a seed, of these features if there are any."""
+def generate(seed: int, features: tuple[str, ...] = (), without: tuple[str, ...] = ()) -> Program:
+    """Return the program of a seed, of these features if there are any, but for some."""
     for attempt in itertools.count():
-        program = _attempt(np.random.default_rng([seed, attempt]), seed, features)
+        rng = np.random.default_rng([seed, attempt])
+        chosen = features or tuple(name for name in _features(rng) if name not in without)
+        program = _attempt(rng, seed, chosen) if chosen else None
         if program is not None:
             return program
     raise AssertionError
 
 
-def _attempt(rng: np.random.Generator, seed: int, wanted: tuple[str, ...]) -> Program | None:
-    features = wanted or _features(rng)
+def _attempt(rng: np.random.Generator, seed: int, features: tuple[str, ...]) -> Program | None:
     arguments = _arguments(rng, features)
     constants = _constants(rng, features)
     scope = Scope(rng, features, plain_namespace(arguments, constants), list(arguments))
