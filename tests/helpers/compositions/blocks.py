@@ -86,10 +86,13 @@ def draw_body(
     shared = [str(scope.choose(outer)) for _ in range(2)] if outer and scope.rng.random() < 0.7 else []
     body = scope.child(prefix, [*dict.fromkeys(shared), *names], state if can_write else ())
     body.draw(int(scope.rng.integers(1, 4)))
-    if can_write and scope.rng.random() < 0.6:
+    if can_write:
         name = str(scope.choose(state))
-        body.attempt(f"{name}[{body._key(body.values[name])}] = {body.operand('y', body.values[name])}")
-    if scope.rng.random() < 0.5:
+        part = body._key(body.values[name])
+        body.attempt(
+            f"{name}[{part}] = np.sin({body.operand('y', eval(f'{name}[{part}]', body.values))}) * 0.7"
+        )
+    if scope.rng.random() < (0.25 if can_write else 0.5):
         state_name = str(scope.choose(state))
         if scope.rng.random() < 0.7:
             body.attempt(f"{state_name} = {updated(body, state_name)}")
@@ -100,35 +103,46 @@ def draw_body(
 # --- loops of Python -----------------------------------------------------------------------------------------------
 
 
+def _sequence(scope: Scope, times: int) -> str:
+    """Return an array with an element for each of some iterations."""
+    name, source = scope.name(), scope.operand("v")
+    if not scope.attempt(f"{name} = np.tile({source}, {times})[:{times}]", [name]):
+        raise Unavailable(source)
+    return name
+
+
 def loop(scope: Scope) -> bool:
     """Draw a `for` loop that carries a state, may write into it, and gathers results."""
-    state, source, times = scope.name(), scope.operand("v"), int(scope.rng.integers(5, 8))
-    init = scope.operand(str(scope.choose(["s", "v", "x"])))
-    outs, element, writes = scope.name("o"), scope.name("e"), scope.rng.random() < 0.5
-    prefix = f"{state} = np.copy({init})" if writes else f"{state} = {init} * 1.0"
-    inside = f"i = 1\n{element} = {source}[i % len({source})] * 1.0"
+    times = int(scope.rng.integers(8, 12))
+    state, source, init = (
+        scope.name(),
+        _sequence(scope, times),
+        scope.operand(str(scope.choose(["s", "v", "x"]))),
+    )
+    outs, element, writes = scope.name("o"), scope.name("e"), scope.rng.random() < 0.6
     can_write = writes and np.ndim(eval(init, scope.values)) > 0
-    body = draw_body(scope, f"{prefix}\n{inside}", [state, element], [state], can_write)
-    lines = [prefix, f"{outs} = []", f"for i in range({times}):"]
-    lines += indented([f"{element} = {source}[i % len({source})] * 1.0", *body.lines])
-    if not can_write or scope.rng.random() < 0.5:
+    prefix = f"{state} = np.copy({init})" if can_write else f"{state} = {init} * 1.0"
+    inside = f"{element} = {source}[i] * 1.0"
+    body = draw_body(scope, f"{prefix}\ni = 1\n{inside}", [state, element], [state], can_write)
+    lines = [prefix, f"{outs} = []", f"for i in range({times}):", *indented([inside, *body.lines])]
+    if not can_write or scope.rng.random() < 0.3:
         lines += indented([f"{state} = {updated(body, state)}"])
-    lines += indented([f"{outs}.append({scope.choose(body.names)} * 1.0)"])
-    stacked = scope.name()
-    return scope.attempt("\n".join([*lines, f"{stacked} = np.stack({outs})"]), [state, stacked])
+    if scope.rng.random() < 0.5:
+        return scope.attempt("\n".join([lines[0], *lines[2:]]), [state])
+    stacked, output = scope.name(), scope.choose(body.names)
+    lines += [f"    {outs}.append({output} * 1.0)", f"{stacked} = np.stack({outs})"]
+    return scope.attempt("\n".join(lines), [state, stacked])
 
 
 def recurrence(scope: Scope) -> bool:
-    """Draw a loop that fills an array, each element from the one before."""
-    array, element, times = scope.name(), scope.name("e"), int(scope.rng.integers(5, 8))
-    source = scope.operand("v")
-    row = scope.operand(str(scope.choose(["s", "v"])))
-    begin = [f"{array} = np.stack([{row}] * {times + 1}) * 0.5"]
-    lag = int(scope.choose([1, 1, 2]))
-    inside = f"i = {lag}\n{element} = {array}[i - {lag}] + {source}[i % len({source})]"
-    body = draw_body(scope, f"{begin[0]}\n{inside}", [element], [element])
-    lines = [*begin, f"for i in range({lag}, {times}):", *indented([inside.splitlines()[1], *body.lines])]
-    written = scope.choose(["i", "i", "i + 1", f"{times} - i"])
+    """Draw a loop that fills an array, each element from one before."""
+    times, lag = int(scope.rng.integers(8, 12)), int(scope.choose([1, 1, 2]))
+    array, element, source = scope.name(), scope.name("e"), _sequence(scope, times)
+    begin = f"{array} = np.stack([{scope.operand(str(scope.choose(['s', 'v'])))}] * {times + 1}) * 0.5"
+    inside = f"{element} = {array}[i - {lag}] + {source}[i]"
+    body = draw_body(scope, f"{begin}\ni = {lag}\n{inside}", [element], [element])
+    lines = [begin, f"for i in range({lag}, {times}):", *indented([inside, *body.lines])]
+    written = scope.choose(["i", "i", "i", "i + 1", f"{times} - i"])
     lines += indented([f"{array}[{written}] {scope.choose(['=', '=', '+='])} {updated(body, element)}"])
     return scope.attempt("\n".join(lines), [array])
 
