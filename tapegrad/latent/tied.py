@@ -45,8 +45,8 @@ class Tied:
         """Return all elements, given one for each group; an array or a Tensor."""
         if self._is_plain:
             return free
-        whole = concatenate([free, self._fixed]) if len(self._fixed) else free
-        return whole[self._places]
+        join = np.concatenate if isinstance(free, np.ndarray) else concatenate
+        return join([free, self._fixed])[self._places]
 
     def collected(self, values: np.ndarray) -> np.ndarray:
         """Return the mean of each group."""

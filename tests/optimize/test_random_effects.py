@@ -173,6 +173,7 @@ def test_fixed_and_tied_parameters(fit) -> None:
         herds, HERDS_START, random=1, map={"beta": np.array([0, 1, 1, -1])}, options={"gtol": 1e-4}
     )
     beta = mapped.x["beta"]
+    assert all(isinstance(leaf, np.ndarray | np.floating) for leaf in mapped.x.values())
     assert beta[1] == beta[2] != 0.0
     assert beta[3] == 0.0
     assert mapped.fun > fit.fun
