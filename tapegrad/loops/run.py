@@ -217,7 +217,7 @@ class Derivatives:
         """Return the tangents of all results."""
         zeros = [from_array(np.zeros(y.shape, op.packed_dtype), constant=True) for y in ys[-2:]]
         found = _Parts(self._loop, op, xs).pushed(self._loop, x_dots)
-        return (*(_restored(y_dot, op.packed_dtype) for y_dot in found), *zeros)
+        return (*(_restored(y_dot, op.packed_dtype) for y_dot in found), *zeros)  # float32 beside integers
 
 
 class _Parts:

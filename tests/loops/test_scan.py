@@ -224,6 +224,24 @@ def test_float32_stays_float32():
     assert gradient == pytest.approx(expected[1], rel=1e-6)
 
 
+def test_tangents_of_float32_beside_integers():
+    """Loops with a counter or a condition hold all of their numbers in double precision."""
+    single = np.array([0.9, 0.5, 0.7], np.float32)
+    for name, function in {
+        "fori": lambda x: tg.fori_loop(0, 3, lambda k, c: c * np.roll(c, 1), x),
+        "while": lambda x: tg.while_loop(lambda c: c[0] > 0.1, lambda c: c * x, x),
+        "cond": lambda x: tg.cond(x[0] > 0, lambda: x**2, lambda: x),
+    }.items():
+        expected = tg.jacrev(function)(single.astype(float))
+        for found in (
+            tg.jvp(function, (single,), (np.ones(3, np.float32),))[1],
+            tg.jit(lambda x, f=function: tg.jvp(f, (x,), (np.ones(3, np.float32),))[1])(single),
+            tg.jacobian(function, sparse=True)(single) @ np.ones(3, np.float32),
+        ):
+            assert found.dtype == np.float32, name
+            np.testing.assert_allclose(found, expected.sum(axis=1), rtol=1e-5, err_msg=name)
+
+
 def test_float32_and_float64_side_by_side():
     def f(scan, p):
         def body(carry, x):
