@@ -20,7 +20,7 @@ from tapegrad.engine import kernel_table
 from tapegrad.engine.tape.tape import Tape
 from tapegrad.errors import CertificateError
 from tapegrad.frontend.tensor.arrays import show
-from tapegrad.frontend.tensor.modes import EAGER, Mode, ModeChange, recording
+from tapegrad.frontend.tensor.modes import EAGER, Mode, ModeChange, recording, restoring
 from tapegrad.frontend.tensor.tensor import Tensor, fixed_constant, from_array
 
 _MOST_ROWS = 4  # that are looked at, where their products differ
@@ -194,6 +194,7 @@ class _Comparison:
 # --- tangents that no pattern has a part in ------------------------------------------------------------------------
 
 
+@restoring
 def tangents(
     tape: Tape, results: Sequence[Tensor], leaves: Sequence[Tensor], x_dots: Sequence[np.ndarray]
 ) -> list[np.ndarray]:
