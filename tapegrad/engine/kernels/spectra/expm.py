@@ -44,7 +44,7 @@ _COEFFICIENTS = (
     10559470521600.0, 670442572800.0, 33522128640.0, 1323241920.0, 40840800.0, 960960.0, 16380.0, 182.0, 1.0,
 )  # fmt: skip
 _RADIUS = 5.371920351148152  # the largest norm for which the approximant is accurate
-_LARGE = 64.0  # the norm from which on a matrix is balanced: below, four squarings lose no more than a digit
+_MIN_BALANCED_NORM = 64.0  # below, four squarings lose no more than a digit
 _SQUARES = 8  # matrices of workspace
 
 
@@ -129,7 +129,7 @@ def _exponential(loops: int, routines: Lapack, a: Matrix, y: Matrix, scratch: in
 @noinline
 def _balance_large(a: Matrix, exponents: int, zero: Any) -> bool:
     """Balance a matrix that needs many squarings; return whether it was."""
-    return _norm(a, zero) > _LARGE and balance(a, exponents, zero)
+    return _norm(a, zero) > _MIN_BALANCED_NORM and balance(a, exponents, zero)
 
 
 @noinline
