@@ -162,6 +162,22 @@ def test_compositions_lie_on_numpys_sides_of_cuts(tier: str) -> None:
     assert not wrong
 
 
+def test_loops_in_registers_stay_on_numpys_sides() -> None:
+    def body(c: Any, x: Any) -> tuple[Any, Any]:
+        return (1 - c * x) * 0.5 + 0 * c, np.sqrt(1 - c)
+
+    factors = np.array([1.0, 2.0, -1.0, 0.5])
+    for start in (complex(2, 0.0), complex(2, -0.0), complex(-3, -0.0)):
+        c, expected = np.complex128(start), []
+        for x in factors:
+            c, y = body(c, x)
+            expected.append(y)
+        for scan in (tg.scan, tg.jit(tg.scan, static_argnums=0)):
+            found = scan(body, np.array(start), factors)
+            np.testing.assert_array_equal([*map(np.asarray, found[1])], expected)
+            assert found[0] == c
+
+
 INVERSE = {
     "arcsin": mpmath.asin, "arccos": mpmath.acos, "arctan": mpmath.atan, "arcsinh": mpmath.asinh,
     "arccosh": mpmath.acosh, "arctanh": mpmath.atanh, "sqrt": mpmath.sqrt, "log": mpmath.ln,
