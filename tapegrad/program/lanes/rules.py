@@ -153,14 +153,21 @@ def determined(widening: Widening, entry: TapeEntry) -> None:
     params, (values, truths) = read(DeterminedParams, entry.params), entry.operands
     # A view of unbatched truths would repeat them for each lane; they are checked once
     checks = widening.lanes if widening.has_lanes(truths) else 1
-    flags = widening.stack(truths) if checks > 1 else truths
+    operands = _in_one_block(widening, values), _in_one_block(widening, truths) if checks > 1 else truths
     widened_params = DeterminedParams(params.size * widening.lanes, params.truths * checks)
-    if widening.are_in_front(entry.result):  # where a part of a buffer is not one block over the lanes
-        widening.emit_stack(entry, (widening.stack(values), flags), widened_params)
-        return
-    source = widening.view(values, widening.buffer(values, LAST))
-    result = widening.view(entry.result, widening.result(entry.result))
-    widening.emit(entry, result, (source, flags), widened_params)
+    if widening.are_in_front(entry.result):
+        widening.emit_stack(entry, operands, widened_params)
+    else:
+        widening.emit(
+            entry, widening.view(entry.result, widening.result(entry.result)), operands, widened_params
+        )
+
+
+def _in_one_block(widening: Widening, slot: int) -> int:
+    """Return a slot for all lanes of a part of a buffer: a copy if the lanes are in front, which leaves gaps."""
+    if widening.are_in_front(slot):
+        return widening.stack(slot)
+    return widening.view(slot, widening.buffer(slot, LAST))
 
 
 # --- lane by lane ----------------------------------------------------------------------------------------------------
