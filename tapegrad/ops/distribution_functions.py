@@ -3,6 +3,9 @@
 A derivative by a parameter is a compiled function of `engine.kernels.special` times the density that it was divided by:
 the quotient neither overflows nor underflows, and derivatives of inverse functions are made of it. Rows of quotients
 state second derivatives; a third one by parameters alone is refused.
+
+Logarithms of probabilities are compiled functions, and so is the ratio of the density to a probability, of which their
+derivatives are made: both are ordinary numbers far out. Derivatives of the ratio are differences with fewer digits.
 """
 
 from tapegrad.ops.formulas import (
@@ -46,6 +49,28 @@ GAMMA = (
         "igam_aa", (UNKNOWN, f"(square({_LOG_LESS_MEAN})-zeta(2, x0)-y*(x0-x1))/x1"), POSITIVE, POSITIVE,
         arguments=("a", "x"),
     ),
+    # igam_fac divided by the share below x, and by that above x
+    _compiled_row(
+        "igam_left", (f"y*({_LOG_LESS_MEAN}-y*igam_a(x0, x1))", "y*((x0-x1-y)/x1)"), POSITIVE, POSITIVE,
+        arguments=("a", "x"),
+    ),
+    _compiled_row(
+        "igam_right", (f"y*({_LOG_LESS_MEAN}+y*igam_a(x0, x1))", "y*((x0-x1+y)/x1)"), POSITIVE, POSITIVE,
+        arguments=("a", "x"),
+    ),
+    _compiled_row(
+        "log_gammainc",
+        ("where(x0>0, where(x0<inf, igam_a(x0, x1)*igam_left(x0, x1), -inf), nan)", "igam_left(x0, x1)/x1"),
+        POSITIVE, POSITIVE, arguments=("a", "x"),
+    ),
+    _compiled_row(
+        "log_gammaincc",
+        (
+            "where(x0>0, where(x1<inf, -masked_multiply(igam_right(x0, x1), igam_a(x0, x1)), inf), nan)",
+            f"-where(x1==0, {_IGAM_DENSITY}, where(x1==inf, 1, igam_right(x0, x1)/x1))",
+        ),
+        POSITIVE, POSITIVE, arguments=("a", "x"),
+    ),
     special_row("incomplete", "gammainc", (_IGAM_BY_A, _IGAM_DENSITY), POSITIVE, POSITIVE, arguments=("a", "x")),
     special_row(
         "incomplete", "gammaincc", (f"-{_IGAM_BY_A}", f"-({_IGAM_DENSITY})"), POSITIVE, POSITIVE, arguments=("a", "x")
@@ -88,6 +113,10 @@ def _by_parameter(quotient: str) -> str:
     return f"where((x0>0)&(x1>0), masked_multiply(ibeta_fac(x0, x1, x2), {quotient}(x0, x1, x2)), nan)"
 
 
+def _by_log_parameter(ratio: str, quotient: str) -> str:
+    return f"where((x0>0)&(x1>0), masked_multiply({ratio}, {quotient}(x0, x1, x2)), nan)"
+
+
 def _inverse_by_parameter(quotient: str) -> str:
     return f"masked_multiply(-y*(1-y), {quotient}(x0, x1, y))"
 
@@ -106,6 +135,33 @@ BETA = (
     _quotient("ibeta_aa", UNKNOWN, UNKNOWN, _IBETA_AA_BY_X),
     _quotient("ibeta_ab", UNKNOWN, UNKNOWN, f"{_FAC_BY_A}*{_FAC_BY_B}+zeta(2, x0+x1)"),
     _quotient("ibeta_bb", UNKNOWN, UNKNOWN, _IBETA_BB_BY_X),
+    # ibeta_fac divided by the share below x
+    _compiled_row(
+        "ibeta_left",
+        (
+            f"y*({_FAC_BY_A}-y*ibeta_a(x0, x1, x2))", f"y*({_FAC_BY_B}-y*ibeta_b(x0, x1, x2))",
+            f"y*(({_FAC_BY_X}-y)/(x2*(1-x2)))",
+        ),
+        POSITIVE, POSITIVE, _SHARE, arguments=("a", "b", "x"),
+    ),
+    _compiled_row(
+        "log_betainc",
+        (
+            _by_log_parameter("ibeta_left(x0, x1, x2)", "ibeta_a"),
+            _by_log_parameter("ibeta_left(x0, x1, x2)", "ibeta_b"),
+            f"where(x2<1, ibeta_left(x0, x1, x2)/(x2*(1-x2)), {_BETA_DENSITY})",
+        ),
+        POSITIVE, POSITIVE, _SHARE, arguments=("a", "b", "x"),
+    ),
+    _compiled_row(
+        "log_betaincc",
+        (
+            f"-{_by_log_parameter('ibeta_left(x1, x0, 1-x2)', 'ibeta_a')}",
+            f"-{_by_log_parameter('ibeta_left(x1, x0, 1-x2)', 'ibeta_b')}",
+            f"-where(x2>0, ibeta_left(x1, x0, 1-x2)/(x2*(1-x2)), {_BETA_DENSITY})",
+        ),
+        POSITIVE, POSITIVE, _SHARE, arguments=("a", "b", "x"),
+    ),
     special_row(
         "incomplete", "betainc", (_by_parameter("ibeta_a"), _by_parameter("ibeta_b"), _BETA_DENSITY),
         POSITIVE, POSITIVE, _SHARE, arguments=("a", "b", "x"),
@@ -147,7 +203,7 @@ STUDENT = (
     _compiled_row(
         "student_df",
         (
-            "student_df_df(x0, x1)-y*student_score(x0, x1)",
+            "where(absolute(x1)==inf, -x1, student_df_df(x0, x1)-y*student_score(x0, x1))",
             "where(x0==inf, 0, student_score(x0, x1)+y*((x0+1)*x1/(x0+square(x1))))",
         ),
         _DEGREES, _T, arguments=("df", "t"),
@@ -156,6 +212,23 @@ STUDENT = (
     # The derivative of the logarithm of the density by the degrees of freedom
     _compiled_row(
         "student_score", (UNKNOWN, "x1/(x0+square(x1))*((1-square(x1))/(x0+square(x1)))"), _DEGREES, _T,
+        arguments=("df", "t"),
+    ),
+    # The density divided by the share below x1
+    _compiled_row(
+        "student_left",
+        (
+            "where(absolute(x1)==inf, 0, y*(student_score(x0, x1)-y*student_df(x0, x1)))",
+            "where(absolute(x1)==inf, 0, -y*(y+where(x0==inf, x1, (x0+1)*(x1/(x0+square(x1))))))",
+        ),
+        _DEGREES, _T, arguments=("df", "t"),
+    ),
+    _compiled_row(
+        "log_stdtr",
+        (
+            "where(x1==-inf, -inf, masked_multiply(student_left(x0, x1), student_df(x0, x1)))",
+            "student_left(x0, x1)",
+        ), _DEGREES, _T,
         arguments=("df", "t"),
     ),
     # The distribution function of Student's t with x0 degrees of freedom

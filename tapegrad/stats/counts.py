@@ -14,6 +14,10 @@ from tapegrad.stats.functions import (
     gammaln,
     log,
     log1p,
+    log_betainc,
+    log_betaincc,
+    log_gammainc,
+    log_gammaincc,
     xlog1py,
     xlogy,
 )
@@ -25,6 +29,8 @@ poisson = Discrete(
     log_probability=lambda k, mu: xlogy(k, mu) - gammaln(k + 1.0) - mu,
     cumulative=lambda k, mu: gammaincc(k + 1.0, mu),
     survival=lambda k, mu: gammainc(k + 1.0, mu),
+    log_cumulative=lambda k, mu: log_gammaincc(k + 1.0, mu),
+    log_survival=lambda k, mu: log_gammainc(k + 1.0, mu),
 )
 
 
@@ -40,6 +46,8 @@ binom = Discrete(
     log_probability=_log_probability_of_binom,
     cumulative=lambda k, n, p: betaincc(k + 1.0, n - k, p),
     survival=lambda k, n, p: betainc(k + 1.0, n - k, p),
+    log_cumulative=lambda k, n, p: log_betaincc(k + 1.0, n - k, p),
+    log_survival=lambda k, n, p: log_betainc(k + 1.0, n - k, p),
 )
 
 bernoulli = Discrete(
@@ -57,6 +65,8 @@ nbinom = Discrete(
     log_probability=lambda k, n, p: -betaln(n, k + 1.0) - log(n + k) + n * log(p) + xlog1py(k, -p),
     cumulative=lambda k, n, p: betainc(n, k + 1.0, p),
     survival=lambda k, n, p: betaincc(n, k + 1.0, p),
+    log_cumulative=lambda k, n, p: log_betainc(n, k + 1.0, p),
+    log_survival=lambda k, n, p: log_betaincc(n, k + 1.0, p),
 )
 
 geom = Discrete(

@@ -23,8 +23,13 @@ from tapegrad.stats.functions import (
     log1mexp,
     log1mexp_of_exp,
     log1p,
+    log_betainc,
+    log_betaincc,
     log_expit,
+    log_gammainc,
+    log_gammaincc,
     log_ndtr,
+    log_stdtr,
     logit,
     masked_multiply,
     ndtr,
@@ -72,6 +77,8 @@ t = Continuous(
     log_density=_log_density_of_t,
     cumulative=lambda z, df: stdtr(df, z),
     survival=lambda z, df: stdtr(df, -z),
+    log_cumulative=lambda z, df: log_stdtr(df, z),
+    log_survival=lambda z, df: log_stdtr(df, -z),
 )
 
 
@@ -153,6 +160,8 @@ gamma = Continuous(
     log_density=lambda z, a: xlogy(a - 1.0, z) - z - gammaln(a),
     cumulative=lambda z, a: gammainc(a, z),
     survival=lambda z, a: gammaincc(a, z),
+    log_cumulative=lambda z, a: log_gammainc(a, z),
+    log_survival=lambda z, a: log_gammaincc(a, z),
 )
 
 invgamma = Continuous(
@@ -162,6 +171,8 @@ invgamma = Continuous(
     log_density=lambda z, a: where(z == 0, -math.inf, -(a + 1.0) * log(z) - 1.0 / z - gammaln(a)),
     cumulative=lambda z, a: where(z == 0, 0.0, gammaincc(a, 1.0 / z)),
     survival=lambda z, a: where(z == 0, 1.0, gammainc(a, 1.0 / z)),
+    log_cumulative=lambda z, a: where(z == 0, -math.inf, log_gammaincc(a, 1.0 / z)),
+    log_survival=lambda z, a: where(z == 0, 0.0, log_gammainc(a, 1.0 / z)),
 )
 
 chi2 = Continuous(
@@ -171,6 +182,8 @@ chi2 = Continuous(
     log_density=lambda z, df: xlogy(0.5 * df - 1.0, 0.5 * z) - 0.5 * z - gammaln(0.5 * df) - _LOG_2,
     cumulative=lambda z, df: gammainc(0.5 * df, 0.5 * z),
     survival=lambda z, df: gammaincc(0.5 * df, 0.5 * z),
+    log_cumulative=lambda z, df: log_gammainc(0.5 * df, 0.5 * z),
+    log_survival=lambda z, df: log_gammaincc(0.5 * df, 0.5 * z),
 )
 
 
@@ -197,6 +210,8 @@ f = Continuous(
     log_density=_log_density_of_f,
     cumulative=_share_of_f(betainc, betaincc),
     survival=_share_of_f(betaincc, betainc),
+    log_cumulative=_share_of_f(log_betainc, log_betaincc),
+    log_survival=_share_of_f(log_betaincc, log_betainc),
 )
 
 
@@ -302,6 +317,8 @@ beta = Continuous(
     log_density=lambda z, a, b: xlogy(a - 1.0, z) + xlog1py(b - 1.0, -z) - betaln(a, b),
     cumulative=lambda z, a, b: betainc(a, b, z),
     survival=lambda z, a, b: betaincc(a, b, z),
+    log_cumulative=lambda z, a, b: log_betainc(a, b, z),
+    log_survival=lambda z, a, b: log_betaincc(a, b, z),
 )
 
 

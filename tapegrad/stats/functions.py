@@ -32,6 +32,7 @@ def _function(name: str) -> Callable[..., Any]:
 (
     absolute, arcsin, arctan2, cosh, exp, expm1, floor, log, log1p, maximum, minimum, power, rint, sin, sqrt, square,
     tan, cosm1, betainc, betaincc, betaln, gammainc, gammaincc, gammaln, half_step, i0e,
+    log_betainc, log_betaincc, log_gammainc, log_gammaincc, log_stdtr,
     erf, log_expit, log_ndtr, logit, ndtr, ndtri, expit, owens_t, stdtr, xlog1py, xlogy, normal_exponent,
     masked_multiply,
 ) = (
@@ -39,6 +40,7 @@ def _function(name: str) -> Callable[..., Any]:
         "absolute", "arcsin", "arctan2", "cosh", "exp", "expm1", "floor", "log", "log1p", "maximum", "minimum", "power",
         "rint", "sin", "sqrt", "square", "tan",
         "cosm1", "betainc", "betaincc", "betaln", "gammainc", "gammaincc", "lgamma", "lgamma_half_step", "i0e",
+        "log_betainc", "log_betaincc", "log_gammainc", "log_gammaincc", "log_stdtr",
         "erf", "log_expit", "log_ndtr", "logit", "ndtr", "ndtri", "sigmoid", "owens_t", "stdtr", "xlog1py", "xlogy",
         "normal_exponent", "masked_multiply",
     )

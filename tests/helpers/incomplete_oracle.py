@@ -87,7 +87,33 @@ def _stdtr_by_df(df, t):
     return -mp.sign(t) * (_ibeta(a, b, x)[1] / 2 + ibeta_fac(a, b, x) / df) / 2
 
 
+def _share(a, x):
+    return mp.gammainc(a, 0, x, regularized=True)
+
+
+def _rest(a, x):
+    return mp.gammainc(a, x, mp.inf, regularized=True)
+
+
+def _share_of_beta(a, b, x):
+    return mp.betainc(a, b, 0, x, regularized=True)
+
+
+def _log(share, rest):
+    if mp.im(share):
+        raise ValueError("there are no complex probabilities")
+    return mp.log(share) if share < 0.5 else mp.log1p(-rest)
+
+
 INCOMPLETE = {
+    "igam_left": lambda a, x: igam_fac(a, x) / _share(a, x), "igam_right": lambda a, x: igam_fac(a, x) / _rest(a, x),
+    "log_gammainc": lambda a, x: _log(_share(a, x), _rest(a, x)),
+    "log_gammaincc": lambda a, x: _log(_rest(a, x), _share(a, x)),
+    "ibeta_left": lambda a, b, x: ibeta_fac(a, b, x) / _share_of_beta(a, b, x),
+    "log_betainc": lambda a, b, x: _log(_share_of_beta(a, b, x), _share_of_beta(b, a, 1 - x)),
+    "log_betaincc": lambda a, b, x: _log(_share_of_beta(b, a, 1 - x), _share_of_beta(a, b, x)),
+    "log_stdtr": lambda df, t: _log(stdtr(df, t), stdtr(df, -t)),
+    "student_left": lambda df, t: _density(df, t) / stdtr(df, t),
     "igam_fac": igam_fac, "igam_a": lambda a, x: _igam(a, x)[1] / igam_fac(a, x),
     "igam_aa": lambda a, x: _igam(a, x)[2] / igam_fac(a, x),
     "ibeta_fac": ibeta_fac, "ibeta_a": lambda a, b, x: _ibeta(a, b, x)[1] / ibeta_fac(a, b, x),

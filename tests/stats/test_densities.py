@@ -452,3 +452,80 @@ def test_a_distribution_that_is_not_there_is_told_with_those_that_are():
     ):
         _ = tg.stats.levy
     assert not hasattr(tg.stats, "__wrapped__")
+
+
+def _gamma(a, low, high):
+    return mp.gammainc(a, low, high, regularized=True)
+
+
+def _beta(a, b, x):
+    return mp.betainc(a, b, 0, x, regularized=True)
+
+
+def _below_t(z, df):
+    return _beta(df / 2, mp.mpf(0.5), df / (df + z * z)) / 2
+
+
+# Probabilities that no float holds, the variable first: mpmath's function, and a place.
+TAILS = {
+    ("gamma", "logsf"): (lambda z, a: _gamma(a, z, mp.inf), (900.0, 3.0)),
+    ("gamma", "logcdf"): (lambda z, a: _gamma(a, 0, z), (1.0, 300.0)),
+    ("chi2", "logsf"): (lambda z, df: _gamma(df / 2, z / 2, mp.inf), (3000.0, 7.0)),
+    ("chi2", "logcdf"): (lambda z, df: _gamma(df / 2, 0, z / 2), (1e-3, 300.0)),
+    ("invgamma", "logsf"): (lambda z, a: _gamma(a, 0, 1 / z), (1e3, 200.0)),
+    ("invgamma", "logcdf"): (lambda z, a: _gamma(a, 1 / z, mp.inf), (1e-3, 3.0)),
+    ("beta", "logsf"): (lambda z, a, b: _beta(b, a, 1 - z), (0.999, 3.0, 200.0)),
+    ("beta", "logcdf"): (lambda z, a, b: _beta(a, b, z), (0.4, 5000.0, 3000.0)),
+    ("f", "logsf"): (lambda z, n, d: _beta(d / 2, n / 2, 1 / (1 + n / d * z)), (50.0, 700.0, 800.0)),
+    ("f", "logcdf"): (lambda z, n, d: _beta(n / 2, d / 2, n / d * z / (1 + n / d * z)), (0.01, 700.0, 800.0)),
+    ("t", "logcdf"): (_below_t, (-200.0, 400.0)),
+    ("t", "logsf"): (lambda z, df: _below_t(-z, df), (1e60, 9.0)),
+    ("poisson", "logsf"): (lambda k, mu: _gamma(k + 1, 0, mu), (800.0, 3.0)),
+    ("poisson", "logcdf"): (lambda k, mu: _gamma(k + 1, mu, mp.inf), (3.0, 900.0)),
+    ("binom", "logsf"): (lambda k, n, p: _beta(k + 1, n - k, p), (900.0, 1000.0, 0.1)),
+    ("binom", "logcdf"): (lambda k, n, p: _beta(n - k, k + 1, 1 - p), (3.0, 5000.0, 0.5)),
+    ("nbinom", "logsf"): (lambda k, n, p: _beta(k + 1, n, 1 - p), (5000.0, 3.0, 0.5)),
+    ("nbinom", "logcdf"): (lambda k, n, p: _beta(n, k + 1, p), (3.0, 500.0, 0.01)),
+}
+COUNTS = {"poisson": 1, "nbinom": 1, "binom": 2}  # arguments that are whole numbers, and constants
+
+
+def test_logarithms_of_probabilities_without_a_float():
+    """The logarithm is an ordinary number there, and so is its derivative by every argument."""
+    wrong = []
+    with mp.workdps(50):
+        for (name, method), (probability, place) in TAILS.items():
+            function = getattr(getattr(tg.stats, name), method)
+            numbers = range(COUNTS.get(name, 0), len(place))
+            value, gradient = tg.value_and_grad(function, argnums=tuple(numbers))(*place)
+            exact = [mp.mpf(x) for x in place]
+            step = mp.mpf(10) ** -15
+            known = [mp.log(probability(*exact))]
+            for k in numbers:
+                ends = [
+                    probability(*exact[:k], exact[k] * (1 + sign * step), *exact[k + 1 :]) for sign in (1, -1)
+                ]
+                known.append(mp.log(ends[0] / ends[1]) / (2 * step * exact[k]))
+            assert known[0] < -745
+            found = [value, *gradient]
+            if not all(
+                abs(one - other) <= 1e-12 * abs(other) for one, other in zip(found, known, strict=True)
+            ):
+                wrong.append((name, method, found, [float(x) for x in known]))
+    assert not wrong
+
+
+def test_a_censored_fit_starts_far_out():
+    """Times beyond the end of a study, whose probability has no float at the start."""
+    times, seen = np.array([3.0, 5.0, 8.0, 9.0]), np.array([True, True, False, False])
+
+    def loss(p):
+        a, scale = np.exp(p)
+        logs = tg.where(
+            seen, tg.stats.gamma.logpdf(times, a, scale=scale), tg.stats.gamma.logsf(times, a, scale=scale)
+        )
+        return -tg.sum(logs)
+
+    result = tg.optimize.minimize(loss, np.log([2.0, 0.004]), method="native")
+    assert result.success
+    assert 3 < np.exp(result.x).prod() < 20

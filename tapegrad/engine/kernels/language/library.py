@@ -44,12 +44,28 @@ SCIPY: dict[str, str] = {**_SCIPY_UNARY, **_SCIPY_BINARY, **_SCIPY_TERNARY}
 # Functions of `kernels.special`: the module of each
 _COMPILED_BINARY = {
     "igam_fac": "factors",
-    **dict.fromkeys(("igam_a", "igam_aa"), "incomplete_gamma"),
-    **dict.fromkeys(("student_df", "student_df_df", "student_score"), "students_t"),
+    **dict.fromkeys(
+        ("igam_a", "igam_aa", "igam_left", "igam_right", "log_gammainc", "log_gammaincc"), "incomplete_gamma"
+    ),
+    **dict.fromkeys(
+        ("student_df", "student_df_df", "student_score", "student_left", "log_stdtr"), "students_t"
+    ),
 }
 _COMPILED_TERNARY = {
     "ibeta_fac": "factors",
-    **dict.fromkeys(("ibeta_a", "ibeta_b", "ibeta_aa", "ibeta_ab", "ibeta_bb"), "incomplete_beta"),
+    **dict.fromkeys(
+        (
+            "ibeta_a",
+            "ibeta_b",
+            "ibeta_aa",
+            "ibeta_ab",
+            "ibeta_bb",
+            "ibeta_left",
+            "log_betainc",
+            "log_betaincc",
+        ),
+        "incomplete_beta",
+    ),
 }
 COMPILED: dict[str, str] = {**_COMPILED_BINARY, **_COMPILED_TERNARY}
 

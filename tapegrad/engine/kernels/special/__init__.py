@@ -1,4 +1,4 @@
-"""Special functions that SciPy lacks: derivatives of incomplete gamma and beta functions, and of Student's t.
+"""Special functions that SciPy lacks: derivatives of incomplete gamma and beta functions and of Student's t, and tails.
 
 Each is divided by the density to which it is proportional, so that it neither overflows nor underflows: rows multiply
 the two, and derivatives of inverse functions need the quotient. First derivatives have 12 digits.

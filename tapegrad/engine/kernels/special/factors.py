@@ -7,6 +7,8 @@ import math
 
 from tapegrad.engine.kernels.language.inlining import noinline
 
+NEARLY_ALL = 0.9  # share from which on it is what the other one lacks to 1
+LOG_NEARLY_ALL = math.log(NEARLY_ALL)
 _HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 _STIRLING_FROM = 30.0  # from where on five terms of Stirling's series are right to the last place
 _STIRLING = (1 / 1188, -1 / 1680, 1 / 1260, -1 / 360, 1 / 12)  # DLMF 5.11.1, from the last term
@@ -40,12 +42,33 @@ def _less_log(distance: float, x: float, mode: float) -> float:
 
 
 @noinline
+def _igam_exponent(a: float, x: float) -> float:
+    """Return minus the logarithm of `igam_fac`, less that of ``sqrt(a)``."""
+    return a * _less_log((x - a) / a, x, a) + _remainder(a) + _HALF_LOG_2PI
+
+
+@noinline
 def igam_fac(a: float, x: float) -> float:
     """Return ``x**a * exp(-x) / gamma(a)``."""
     if not (a > 0.0 and x > 0.0) or max(a, x) == math.inf:
         return 0.0 if a >= 0.0 and x >= 0.0 else math.nan
-    exponent = a * _less_log((x - a) / a, x, a) + _remainder(a)
-    return math.sqrt(a) * math.exp(-exponent - _HALF_LOG_2PI)
+    return math.sqrt(a) * math.exp(-_igam_exponent(a, x))
+
+
+@noinline
+def igam_log_fac(a: float, x: float) -> float:
+    """Return the logarithm of `igam_fac`."""
+    if not (a > 0.0 and x > 0.0) or max(a, x) == math.inf:
+        return -math.inf if a >= 0.0 and x >= 0.0 else math.nan
+    return 0.5 * math.log(a) - _igam_exponent(a, x)
+
+
+@noinline
+def _ibeta_exponent(a: float, b: float, x: float, y: float) -> float:
+    """Return minus the logarithm of `ibeta_fac`, less that of ``sqrt(a * b / (a+b))``."""
+    total, distance = a + b, x * b - y * a
+    powers = a * _less_log(distance / a, x, a / total) + b * _less_log(-distance / b, y, b / total)
+    return powers + _remainder(a) + _remainder(b) - _remainder(total) + _HALF_LOG_2PI
 
 
 @noinline
@@ -54,7 +77,10 @@ def ibeta_fac(a: float, b: float, x: float) -> float:
     y = 1.0 - x
     if not (a > 0.0 and b > 0.0 and x > 0.0 and y > 0.0) or max(a, b) == math.inf:
         return 0.0 if a >= 0.0 and b >= 0.0 and x >= 0.0 and y >= 0.0 else math.nan
-    total, distance = a + b, x * b - y * a
-    powers = a * _less_log(distance / a, x, a / total) + b * _less_log(-distance / b, y, b / total)
-    exponent = powers + _remainder(a) + _remainder(b) - _remainder(total)
-    return math.sqrt(a / total * b) * math.exp(-exponent - _HALF_LOG_2PI)
+    return math.sqrt(a / (a + b) * b) * math.exp(-_ibeta_exponent(a, b, x, y))
+
+
+@noinline
+def ibeta_log_fac(a: float, b: float, x: float, y: float) -> float:
+    """Return the logarithm of ``x**a * y**b / beta(a, b)`` where x and y are positive and add up to 1."""
+    return 0.5 * math.log(a / (a + b) * b) - _ibeta_exponent(a, b, x, y)

@@ -8,6 +8,8 @@ the symmetry ``I(a, b, x) = 1 - I(b, a, 1-x)`` the derivative by `b` is that by 
 Each integral is a hypergeometric series, whose terms are differentiated (DLMF 8.17.8; Boik and Robison-Cox 1998 take a
 continued fraction). Where the series is long, the integral is taken by `gauss_legendre` over the logarithm of
 ``t/(1-t)``, up to where the integrand is negligible or the series is short.
+
+Differentiated by nothing, the same integral is I(a, b, x), of whose ratio to the density its logarithm is made far out.
 """
 
 import math
@@ -15,13 +17,14 @@ from typing import NamedTuple
 
 from tapegrad.engine.kernels.language.inlining import noinline
 from tapegrad.engine.kernels.special.digamma import digamma_rise, trigamma, trigamma_fall
+from tapegrad.engine.kernels.special.factors import LOG_NEARLY_ALL, NEARLY_ALL, ibeta_fac, ibeta_log_fac
 from tapegrad.engine.kernels.special.gauss_legendre import NEGLIGIBLE, RULE
 
 _MAX_TERMS = 1000
 _MAX_RATIO = 0.7  # largest ratio of terms of a series that is short
 _MAX_PANEL = 4.0  # longest interval of the rule; singularities are at the distance pi from the real axis
 # What is differentiated by: the parameter of the share that vanishes along the integral, or of the one that grows
-_VANISHING, _GROWING, _VANISHING_TWICE, _GROWING_TWICE, _BOTH = range(5)
+_VANISHING, _GROWING, _VANISHING_TWICE, _GROWING_TWICE, _BOTH, _NOTHING = range(6)
 
 
 class _Side(NamedTuple):
@@ -65,6 +68,8 @@ def _weight(kind: int, vanishing: float, growing: float, spread: float, shift: f
         return growing
     if kind == _BOTH:
         return vanishing * growing + spread
+    if kind == _NOTHING:
+        return 1.0
     distance = vanishing if kind == _VANISHING_TWICE else growing
     return distance * (distance + 2.0 * shift) + spread
 
@@ -95,7 +100,8 @@ def _growing(side: _Side) -> tuple[float, float]:
     p, q, kind = side.p, side.q, side.kind
     if kind == _GROWING_TWICE:
         return _log(side.v, side.u) + digamma_rise(q + 1.0, p), _shift(q, p)
-    return 0.0 if kind in (_VANISHING, _VANISHING_TWICE) else _log(side.v, side.u) + digamma_rise(q, p), 0.0
+    left_out = kind in (_VANISHING, _VANISHING_TWICE, _NOTHING)
+    return 0.0 if left_out else _log(side.v, side.u) + digamma_rise(q, p), 0.0
 
 
 @noinline
@@ -110,9 +116,9 @@ def _first_spread(side: _Side) -> float:
 def _series(side: _Side) -> float:
     """Sum the series of the integral."""
     p, q, u, kind = side.p, side.q, side.u, side.kind
-    vanishing = 0.0 if kind in (_GROWING, _GROWING_TWICE) else _first_distance(side)
+    vanishing = 0.0 if kind in (_GROWING, _GROWING_TWICE, _NOTHING) else _first_distance(side)
     growing, shift = _growing(side)
-    spread = _first_spread(side) if kind > _GROWING else 0.0
+    spread = _first_spread(side) if _GROWING < kind < _NOTHING else 0.0
     term, total, n = 1.0, 0.0, 0
     while n < _MAX_TERMS:
         weight = _weight(kind, vanishing, growing, spread, shift)
@@ -180,7 +186,7 @@ def _start(side: _Side) -> tuple[float, float, float, float]:
     growing, shift = _growing(side)
     if kind == _GROWING_TWICE:
         return 0.0, growing, _spread_less_square(q, p), shift
-    vanishing = 0.0 if kind == _GROWING else _log(u, v) + digamma_rise(p, q)
+    vanishing = 0.0 if kind in (_GROWING, _NOTHING) else _log(u, v) + digamma_rise(p, q)
     return vanishing, growing, trigamma(p + q) if kind == _BOTH else 0.0, 0.0
 
 
@@ -190,7 +196,8 @@ def _integral(side: _Side) -> float:
     p, q, u, v = side.p, side.q, side.u, side.v
     short = _MAX_RATIO * min(1.0, (p + 1.0) / (p + q))
     up_to = math.log(u / v) - math.log(short / (1.0 - short))
-    end = _end(side)
+    rises = side.kind == _NOTHING and p * v < q * u  # hardly, for small q: what is negligible is not found
+    end = math.inf if rises else _end(side)
     is_cut = end > up_to
     end = min(end, up_to)
     panels = 1 + int(end / _MAX_PANEL)
@@ -260,3 +267,68 @@ def ibeta_ab(a: float, b: float, x: float) -> float:
 def ibeta_bb(a: float, b: float, x: float) -> float:
     """Return the second derivative by `b`, divided likewise."""
     return -_by(b, a, 1.0 - x, x, 2)
+
+
+@noinline
+def _falls(side: _Side) -> bool:
+    """Return whether the integrand falls along the integral, or hardly rises."""
+    return side.p * side.v >= side.q * side.u or side.q < 1.0 or _is_short(side)
+
+
+@noinline
+def ibeta_left(a: float, b: float, x: float) -> float:
+    """Return ``x**a * (1-x)**b / beta(a, b)`` divided by I(a, b, x)."""
+    y = 1.0 - x
+    if not (a > 0.0 and b > 0.0 and x > 0.0 and y > 0.0) or max(a, b) == math.inf:
+        return (a if x == 0.0 else 0.0) if a >= 0.0 and b >= 0.0 and x >= 0.0 and y >= 0.0 else math.nan
+    left = _Side(a, b, x, y, _NOTHING)
+    if _falls(left):
+        return 1.0 / _along(left)
+    factor = ibeta_fac(a, b, x)
+    return factor / (1.0 - factor * _along(_Side(b, a, y, x, _NOTHING)))
+
+
+@noinline
+def _log_share(a: float, b: float, x: float, y: float) -> float:
+    """Return the logarithm of the share of x."""
+    left, right, share = _Side(a, b, x, y, _NOTHING), _Side(b, a, y, x, _NOTHING), 0.0
+    log_factor = ibeta_log_fac(a, b, x, y)
+    if _falls(left):
+        share = log_factor + math.log(_along(left))
+        if share < LOG_NEARLY_ALL:
+            return share
+    return math.log1p(-math.exp(log_factor) * _along(right)) if _falls(right) else share
+
+
+@noinline
+def log_betainc(a: float, b: float, x: float) -> float:
+    """Return the logarithm of I(a, b, x)."""
+    y = 1.0 - x
+    if not (a >= 0.0 and b >= 0.0 and x >= 0.0 and y >= 0.0) or max(a, b) == math.inf or min(a, b) == 0.0:
+        return math.nan
+    if x == 0.0 or y == 0.0:
+        return -math.inf if x == 0.0 else 0.0
+    return _log_share(a, b, x, y)
+
+
+@noinline
+def log_betaincc(a: float, b: float, x: float) -> float:
+    """Return the logarithm of ``1 - I(a, b, x)``."""
+    y = 1.0 - x
+    if not (a >= 0.0 and b >= 0.0 and x >= 0.0 and y >= 0.0) or max(a, b) == math.inf or min(a, b) == 0.0:
+        return math.nan
+    if x == 0.0 or y == 0.0:
+        return 0.0 if x == 0.0 else -math.inf
+    return _log_share(b, a, y, x)
+
+
+@noinline
+def half_of_student(v: float, share: float, rest: float) -> float:
+    """Return I(v/2, 1/2, share) where ``share + rest == 1``, divided by the power of the two."""
+    a, near = 0.5 * v, _Side(0.5, 0.5 * v, rest, share, _NOTHING)
+    if _is_short(near):
+        factor = math.exp(ibeta_log_fac(a, 0.5, share, rest))
+        other = factor * _series(near)
+        if other < NEARLY_ALL:
+            return (1.0 - other) / factor
+    return _along(_Side(a, 0.5, share, rest, _NOTHING))
