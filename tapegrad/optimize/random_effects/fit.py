@@ -131,7 +131,8 @@ class LaplaceFit(SearchResult):
         parameter : int or str
             The number of an element of the free parameters; for a dict, the key of a single number.
         points : int, default 8
-            Values on each side of the estimate, up to three standard errors away.
+            Values on each side of the estimate, up to three standard errors away, if the profile is a parabola. Other
+            ones are followed by the fall of the likelihood, with more values.
 
         Returns
         -------
