@@ -150,9 +150,11 @@ def _program(
         directions = (tuple(map(_single, directions[0])), tuple(map(_single, directions[1])))
     program = Program(text, points, contents, directions, is_single, seed)
     try:
-        fine = [k for k in range(3) if _is_fine(program.reference(points[k], k))]
+        values = [program.reference(points[k], k) for k in range(3)]
     except Exception:  # another branch fails
         return None
+    shape = values[0].shape  # that of a mask's elements may be another one elsewhere
+    fine = [k for k, value in enumerate(values) if _is_fine(value) and value.shape == shape]
     if 0 not in fine:
         return None
     return Program(

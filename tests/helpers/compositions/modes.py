@@ -72,7 +72,17 @@ class Setting:
 
 def _sum_of_products(found: Any, setting: Setting) -> Any:
     """Contract a gradient with `u`."""
-    return dot([np.asarray(g) for g in found], setting.chosen_u)
+    return _contracted(found, setting.chosen_u)
+
+
+def _contracted(gradients: Any, directions: Arrays) -> float:
+    """Return the inner product with directions; a part along which nothing moves may be infinite."""
+    total = 0.0
+    for gradient, direction in zip(gradients, directions, strict=True):
+        g = np.asarray(gradient)
+        for part, moved in ((g.real, direction.real), (g.imag, direction.imag)):
+            total += float(np.sum(np.where(moved == 0.0, 0.0, part) * moved))
+    return total
 
 
 def _rows(found: Any, setting: Setting) -> Any:
@@ -107,19 +117,19 @@ def _second(found: Any, setting: Setting) -> Any:
 
 
 def _contract_v(found: Any, setting: Setting) -> Any:
-    return dot([np.asarray(g) for g in found], setting.chosen_v)
+    return _contracted(found, setting.chosen_v)
 
 
 _INNER_SLOPE = "lambda *b: dot(tg.grad({f}, {A})(*b), V)"
 QUANTITIES: dict[str, Quantity] = {
     "value": Quantity("{f}", 0, _itself),
-    "backward": Quantity("lambda *a: backward({f}, a)", 1, lambda g, s: dot(g, s.u), "number", True),
+    "backward": Quantity("lambda *a: backward({f}, a)", 1, lambda g, s: _contracted(g, s.u), "number", True),
     "grad": Quantity("tg.grad({f}, {A})", 1, _sum_of_products, "number"),
     "value_and_grad": Quantity(
-        "tg.value_and_grad({f}, {A})", 1, lambda g, s: dot(g[1], s.chosen_u), "number"
+        "tg.value_and_grad({f}, {A})", 1, lambda g, s: _contracted(g[1], s.chosen_u), "number"
     ),
     "jvp": Quantity("lambda *a: tg.jvp({f}, a, u)", 1, _second),
-    "vjp": Quantity("lambda *a: tg.vjp({f}, *a)[1](C)", 1, lambda g, s: dot(g, s.u)),
+    "vjp": Quantity("lambda *a: tg.vjp({f}, *a)[1](C)", 1, lambda g, s: _contracted(g, s.u)),
     "jacobian": Quantity("tg.jacobian({f}, {A})", 1, _rows, "real"),
     "jacobian forward": Quantity("tg.jacobian({f}, {A}, mode='forward')", 1, _rows, "real"),
     "jacobian reverse": Quantity("tg.jacobian({f}, {A}, mode='reverse')", 1, _rows, "real"),
@@ -222,6 +232,8 @@ def fits(mode: Mode, program: Program, value: np.ndarray) -> bool:
     is_complex = any(map(np.iscomplexobj, program.points[0])) or np.iscomplexobj(value)
     if "number" in of and (value.ndim or np.iscomplexobj(value)):
         return False
+    if QUANTITIES[mode.quantity].order > 1 and any(np.any(x == 0) for point in program.points for x in point):
+        return False  # a convention where a root, or another singular function, is taken of a power
     if "rolled" in (mode.inner, mode.outer) and (is_complex or program.uses("1j", "complex", "fft", "+ 0j")):
         return False  # refused
     if "alone" in of and len(program.argnums) > 1:
