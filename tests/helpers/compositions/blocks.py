@@ -129,9 +129,12 @@ def loop(scope: Scope) -> bool:
         lines += indented([f"{state} = {updated(body, state)}"])
     if scope.rng.random() < 0.5:
         return scope.attempt("\n".join([lines[0], *lines[2:]]), [state])
-    stacked, output = scope.name(), scope.choose(body.names)
-    lines += [f"    {outs}.append({output} * 1.0)", f"{stacked} = np.stack({outs})"]
-    return scope.attempt("\n".join(lines), [state, stacked])
+    stacked, output = scope.name(), str(scope.choose(body.names[1:]))
+    lines.append(f"    {outs}.append({output}{scope.choose(['', '', ' * 1.0'])})")
+    if np.ndim(body.values[output]) and output not in scope.names and scope.rng.random() < 0.6:
+        part = f"{outs}[{scope.rng.integers(times)}][{body._key(body.values[output])}]"
+        lines.append(f"{part} {scope.choose(['=', '=', '*='])} {scope.operand('s')}")
+    return scope.attempt("\n".join([*lines, f"{stacked} = np.stack({outs})"]), [state, stacked])
 
 
 def recurrence(scope: Scope) -> bool:
