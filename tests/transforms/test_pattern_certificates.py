@@ -92,6 +92,14 @@ def test_the_message_names_function_place_and_both_numbers(blind):
         tg.jacobian(taken, sparse=True)(X)
 
 
+def test_entries_that_are_zero_are_seen_to_be_missing(blind):
+    """At zero nothing of the derivative is left to compare."""
+    with pytest.raises(tg.CertificateError, match="is no zero at other arguments"):
+        tg.jacobian(taken, sparse=True)(np.zeros(N))
+    with pytest.raises(tg.CertificateError, match="is no zero at other arguments"):
+        tg.hessian(scalar, sparse=True)(np.zeros(N))
+
+
 def test_a_wrong_plan_raises(monkeypatch):
     def shifted(*args):
         plan = plan_of(*args)
@@ -152,6 +160,7 @@ def test_rounding_and_special_values_are_no_faults(name):
     at = np.array([1.0, *X[1:-1], 1.0])
     with np.errstate(all="ignore"):
         assert not raised(lambda: tg.jacobian(HARMLESS[name], sparse=True)(at))
+        assert not raised(lambda: tg.jacobian(HARMLESS[name], sparse=True)(0 * at))
         assert not raised(lambda: tg.hessian(total, sparse=True)(at))
         assert not raised(lambda: tg.hessian(total)(at))
 

@@ -2,7 +2,8 @@
 
 An entry that a pattern lacks is a zero for ever, and columns that must not share a sweep give each other's numbers. The
 product is compared once, where a derivative is prepared. Rounding, and values that are not finite, are told from faults
-by bisection: of the column that is found, the entry itself is compared with a sweep along this column alone.
+by bisection: of the column that is found, the entry itself is compared with a sweep along this column alone. Where
+entries are zero, such as at a start of zeros, a missing one might be zero, too: a sweep at other numbers looks for it.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,6 +24,10 @@ from tapegrad.frontend.tensor.arrays import show
 from tapegrad.frontend.tensor.modes import EAGER, Mode, ModeChange, recording, restoring
 from tapegrad.frontend.tensor.tensor import Tensor, fixed_constant, from_array
 
+_REMEDY = (
+    "which is a fault of tapegrad, or of the jvp of a custom op. Until it is mended, write tg.jacrev(f), or"
+    " tg.jacrev(tg.grad(f)) for a Hessian, which use no pattern; and please report it"
+)
 _MOST_ROWS = 4  # that are looked at, where their products differ
 _ROUNDING = 1 << 10  # errors of a product, and of a sum that cancels, in units of the last place of its terms
 
@@ -99,11 +104,7 @@ def certify(name: str, matrix: Any, derivative: ReferenceDerivative, is_given: b
     )
     if is_given:
         raise ValueError(f"{name}: pattern= lacks entries: {differs}; leave pattern= out to have it detected")
-    raise CertificateError(
-        f"{name}: {differs}: the pattern that tapegrad has found is wrong, which is a fault of tapegrad, or of the jvp"
-        " of a custom op. Until it is mended, write tg.jacrev(f), or tg.jacrev(tg.grad(f)) for a Hessian, which use no"
-        " pattern; and please report it"
-    )
+    raise CertificateError(f"{name}: {differs}: the pattern that tapegrad has found is wrong, {_REMEDY}")
 
 
 def find_disagreement(matrix: Any, derivative: ReferenceDerivative) -> Disagreement | None:
@@ -123,6 +124,48 @@ def find_disagreement(matrix: Any, derivative: ReferenceDerivative) -> Disagreem
     rows = np.flatnonzero(comparison.differs(vector))
     found = (comparison.bisect(int(row), vector) for row in rows[:_MOST_ROWS])
     return next((each._replace(rows=len(rows)) for each in found if each is not None), None)
+
+
+def certify_zeros(name: str, pattern: Any, product: Callable[[np.ndarray], np.ndarray]) -> None:
+    """Raise if an element that a pattern lacks is not zero at other numbers than those of the run.
+
+    Of some columns, drawn at random, the rows that have no entry in them must have tangents of exactly zero.
+
+    Parameters
+    ----------
+    name
+        Which derivative of what, for the message.
+    pattern
+        The pattern, as a sparse matrix by rows.
+    product
+        Returns the tangents along a vector at other numbers; no value of them is the same twice.
+
+    Raises
+    ------
+    CertificateError
+        If the pattern lacks an element.
+    """
+    generator, columns = np.random.default_rng(pattern.shape[0]), pattern.shape[1]
+    share = 0.5 / max(1.0, float(np.median(np.diff(pattern.indptr))))
+    chosen, counted = np.flatnonzero(generator.random(columns) < share), pattern.astype(np.int64)
+
+    def wrong(columns_: np.ndarray) -> np.ndarray:
+        vector = np.zeros(columns)
+        vector[columns_] = generator.uniform(0.5, 1.5, len(columns_))
+        with np.errstate(all="ignore"):
+            found = product(vector)
+        return np.flatnonzero((counted @ (vector > 0) == 0) & np.isfinite(found) & (found != 0))
+
+    rows = wrong(chosen)
+    if not len(rows):
+        return
+    while len(chosen) > 1:
+        half = chosen[: len(chosen) // 2]
+        chosen = half if rows[0] in wrong(half) else chosen[len(half) :]
+    raise CertificateError(
+        f"{name}: the element in row {rows[0]} and column {chosen[0]} is in no entry of the pattern that tapegrad has"
+        f" found, but is no zero at other arguments ({len(rows)} rows differ): {_REMEDY}"
+    )
 
 
 class _Comparison:
@@ -196,12 +239,18 @@ class _Comparison:
 
 @restoring
 def tangents(
-    tape: Tape, results: Sequence[Tensor], leaves: Sequence[Tensor], x_dots: Sequence[np.ndarray]
+    tape: Tape,
+    results: Sequence[Tensor],
+    leaves: Sequence[Tensor],
+    x_dots: Sequence[np.ndarray],
+    at_other_numbers: bool = False,
 ) -> list[np.ndarray]:
     """Return the tangents of results, given those of the leaves; nothing is appended to the tape but copies.
 
-    The rules are applied to arrays of the current run, so that a recording does not become longer.
+    The rules are applied to arrays of the current run, so that a recording does not become longer, or to numbers beside
+    those: then the tangents say nothing but which of them can be other than zero.
     """
+    kind = _OtherStep if at_other_numbers else _ReadStep
     roots, inputs = ([each._slot_on(tape) for each in group] for group in (results, leaves))
     with listed(tape, roots, inputs) as instructions, _aside():
         found = _Tangents(tape)
@@ -214,7 +263,7 @@ def tangents(
                 for j, slot in enumerate(instruction.operands)
             ]
             if any(x_dot is not None for x_dot in dots):
-                push(_ReadStep(tape, instruction, found, None), dots, found)
+                push(kind(tape, instruction, found, None), dots, found)
             for buffer in forgotten.get(k, ()):
                 found.forget(buffer)
         return [_array(found, slot) for slot in roots]
@@ -261,6 +310,21 @@ class _ReadStep(SweepStep):
         with recording(self.tape):
             tensor = super()._tensor(slot)
         return from_array(tensor.data_or_traced(), constant=True)
+
+
+class _OtherStep(_ReadStep):
+    """Instruction whose primals are numbers beside those of the current run, in which nothing cancels or is zero."""
+
+    __slots__ = ()
+
+    def _tensor(self, slot: int) -> Tensor:
+        tensor = super()._tensor(slot)
+        array = tensor.data_or_traced()
+        if array.dtype.kind not in "fc":
+            return tensor
+        generator = np.random.default_rng(slot)
+        other = array * generator.uniform(0.5, 1.5, array.shape) + generator.uniform(0.1, 0.5, array.shape)
+        return from_array(np.asarray(other, array.dtype), constant=True)
 
 
 class _aside(ModeChange):

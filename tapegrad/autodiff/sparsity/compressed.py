@@ -5,24 +5,33 @@ the two have plans of their own: of a discretised Laplacian plus a reaction, rep
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse
+from numpy.linalg import LinAlgError
 from scipy.sparse import csr_array
 
 from tapegrad.autodiff.accumulator import Accumulator
 from tapegrad.autodiff.custom.tensor_rules import all_have_forward_rules
 from tapegrad.autodiff.graph_view import listed
 from tapegrad.autodiff.regions import materialize
-from tapegrad.autodiff.sparsity.certificate import ReferenceDerivative, certify, size_of_terms, tangents
+from tapegrad.autodiff.sparsity.certificate import (
+    ReferenceDerivative,
+    certify,
+    certify_zeros,
+    size_of_terms,
+    tangents,
+)
 from tapegrad.autodiff.sparsity.detection import Dependences, Detection, masks
 from tapegrad.autodiff.sparsity.pattern import ones_at, rows_of, starts_of
 from tapegrad.autodiff.sparsity.plan import SweepPlan, plan_of
 from tapegrad.autodiff.sparsity.rules import seen
 from tapegrad.autodiff.sparsity.sweeps import Along, sweep
+from tapegrad.engine.tape.fields.layout import CALLS
 from tapegrad.engine.tape.fields.view import View
 from tapegrad.engine.tape.tape import Tape
 from tapegrad.frontend.functions.shapes.joining import concatenate
@@ -303,6 +312,15 @@ class CompressedDerivative:
         product, size = (self._tangent, self._size) if forward else (partial(self._cotangent, pull), _unknown)
         derivative = ReferenceDerivative(product, size, epsilon, self._is_symmetric)
         certify(name, matrix if forward else matrix.T.tocsr(), derivative, self._is_given)
+        if not (self._is_given or entries.all() or self._tape.fields[CALLS]):
+            self._certify_zeros(name)
+
+    def _certify_zeros(self, name: str) -> None:
+        """Look for missing entries at other numbers: where entries are zero now, others may be that are missing."""
+        pattern = ones_at(self.pattern.indices, self.pattern.indptr, self._shape)
+        whole = _symmetric(pattern) if self._is_lower else pattern
+        with suppress(LinAlgError):  # the numbers are of no matrix that was factored
+            certify_zeros(name, whole, partial(self._tangent, at_other_numbers=True))
 
     def _along(self, vector: np.ndarray) -> tuple[Tape, list[Tensor], list[Tensor], list[np.ndarray]]:
         """Return the tape, what is differentiated, by what, and the tangents of this along a vector."""
@@ -313,10 +331,11 @@ class CompressedDerivative:
     def _size(self, vector: np.ndarray) -> float:
         return size_of_terms(*self._along(vector))
 
-    def _tangent(self, vector: np.ndarray) -> np.ndarray:
+    def _tangent(self, vector: np.ndarray, at_other_numbers: bool = False) -> np.ndarray:
         """Return the derivative times a vector, by a sweep that knows no pattern."""
         found = np.zeros(self._shape[0])
-        for (y, first), y_dot in zip(self._reached(), tangents(*self._along(vector)), strict=True):
+        y_dots = tangents(*self._along(vector), at_other_numbers)
+        for (y, first), y_dot in zip(self._reached(), y_dots, strict=True):
             found[first : first + y.size] = y_dot.reshape(-1)
         return found
 
