@@ -124,7 +124,7 @@ def _time(t: Any) -> Any:
     return float(t)
 
 
-def evaluation_times(t_eval: Any, begin: Any, end: Any, direction: Any) -> Any:
+def evaluation_times(t_eval: Any, begin: Any, end: Any, direction: Any, may_repeat: bool) -> Any:
     """Return the times of the outputs; raise if they are not within the interval, or not in order."""
     t_eval = real_leaf_of(t_eval, "solve_ivp: t_eval")
     if t_eval.ndim != 1:
@@ -135,7 +135,8 @@ def evaluation_times(t_eval: Any, begin: Any, end: Any, direction: Any) -> Any:
     times, first, last = numbers(t_eval), float(numbers(begin)), float(numbers(end))
     if np.any(times < min(first, last)) or np.any(times > max(first, last)):
         raise ValueError(f"solve_ivp: values of t_eval are not within t_span = ({first}, {last})")
-    if np.any(np.diff(times) * direction <= 0):
+    steps = np.diff(times) * direction
+    if np.any(steps < 0 if may_repeat else steps <= 0):
         order = "increase" if direction > 0 else "decrease, as t_span does"
         raise ValueError(f"solve_ivp: values of t_eval must {order}; write np.unique(t_eval)")
     return t_eval

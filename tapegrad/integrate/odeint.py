@@ -3,9 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from tapegrad.errors import check_function
 from tapegrad.frontend.words.frames import hides_frames
-from tapegrad.integrate.arguments import plain
+from tapegrad.integrate.arguments import known, numbers, plain
 from tapegrad.integrate.outputs import outputs, reached
 from tapegrad.integrate.solve import integration_of
 from tapegrad.loops.carry import leaf_of, real_leaf_of
@@ -34,7 +36,7 @@ def odeint(
     y0 : array_like or Tensor, shape (n,)
         The state at ``t[0]``; a number for one equation.
     t : array_like or Tensor, shape (m,)
-        Times of the results, increasing or decreasing. The first one is the begin.
+        Times of the results, increasing or decreasing; they may be repeated. The first one is the begin.
     args : tuple, optional
         Further arguments of `func`.
     tfirst : bool, default False
@@ -68,6 +70,10 @@ def odeint(
     t, y0 = real_leaf_of(t, "odeint: t"), leaf_of(y0)
     if t.ndim != 1 or t.size == 0:
         raise ValueError(f"odeint: t has shape {t.shape}, but must have one dimension and an element")
+    if known(t):
+        steps = np.diff(numbers(t))
+        if np.any(steps > 0) and np.any(steps < 0):
+            raise ValueError("odeint: values of t must increase, or decrease; they may be repeated")
     y0 = y0.reshape(1) if y0.ndim == 0 else y0
 
     def fun(t: Any, y: Any, *args: Any) -> Any:
@@ -75,7 +81,7 @@ def odeint(
 
     integration, times = integration_of(
         fun, (t[0], t[-1]), y0, method, t, args if isinstance(args, tuple) else (args,),
-        _TOLERANCE if rtol is None else rtol, _TOLERANCE if atol is None else atol,
+        _TOLERANCE if rtol is None else rtol, _TOLERANCE if atol is None else atol, may_repeat=True,
     )  # fmt: skip
     last, ys = outputs(integration, times)
     return plain(reached(times, ys, last))

@@ -113,7 +113,7 @@ def _by_loops(integration: Integration, t_eval: Any) -> tuple[State, Any]:
 
 def reached(t_eval: Any, ys: Any, last: State) -> Any:
     """Return outputs, of which those that were not reached are nan, and have no derivative: it raises."""
-    if not is_tensor(ys) or ys.constant:
+    if not is_tensor(ys) or ys.constant or not len(ys):
         return ys
     recorder = thread.mode.recorder  # in which `vmap` has one instance after another
     pairs = pairs_in(ys)

@@ -83,7 +83,7 @@ def quad(  # noqa: PLR0913  SciPy's arguments
         Takes a number and `args`, and returns a number. Plain NumPy code, recorded once. Tensors that it takes from
         around are differentiated by like `args`.
     a, b : float or Tensor
-        Ends. Numbers may be infinite, Tensors not.
+        Ends, which may be infinite. Where a Tensor is one in a recording, each way is recorded.
     args : tuple, optional
         Further arguments of `func`.
     full_output : int, default 0
@@ -157,11 +157,14 @@ def quad(  # noqa: PLR0913  SciPy's arguments
 
 
 def _end(value: Any) -> Any:
-    """Return an end as a float or a Tensor of float64."""
+    """Return an end as a float or a Tensor of float64; an infinite one as a float."""
     if not is_tensor(value):
         return float(value)
     if value.ndim != 0:
         raise ValueError(f"quad: an end has shape {value.shape}, but must be one number")
+    fixed = stop_gradient(value)
+    if abs(fixed) == np.inf:
+        return np.inf if fixed > 0 else -np.inf
     return value.astype(np.float64)
 
 

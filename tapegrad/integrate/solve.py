@@ -191,8 +191,12 @@ def integration_of(  # noqa: PLR0913  SciPy's arguments
     events: Any = None,
     max_step: float = np.inf,
     first_step: float | None = None,
+    may_repeat: bool = False,
 ) -> tuple[Integration, Any]:
-    """Return the integration for the arguments of `solve_ivp`, and the times of the results; raise if any is wrong."""
+    """Return the integration for the arguments of `solve_ivp`, and the times of the results; raise if any is wrong.
+
+    `may_repeat` says whether times may be equal to the one before.
+    """
     solver = _method(method)
     y0 = initial_state("solve_ivp", y0)
     if is_complex(y0) and solver.implicit:
@@ -202,7 +206,7 @@ def integration_of(  # noqa: PLR0913  SciPy's arguments
         )
     begin, end, direction = interval(t_span)
     if t_eval is not None:
-        t_eval = evaluation_times(t_eval, begin, end, direction)
+        t_eval = evaluation_times(t_eval, begin, end, direction, may_repeat)
     step_sizes(max_step, first_step, begin, end, solver.fixed)
     times_vary = any(map(is_tensor, (begin, end, t_eval)))
     integration = (RadauIntegration if method == "Radau" else Integration)(

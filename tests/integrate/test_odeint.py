@@ -59,3 +59,20 @@ def test_bad_arguments_are_refused():
 def test_names_that_are_not_there():
     with pytest.raises(AttributeError, match="there are solve_ivp, odeint and quad"):
         _ = tg.integrate.dblquad
+
+
+@pytest.mark.parametrize(
+    "times", [[0.0, 1.0, 1.0, 2.0], [0.0, 0.0, 1.0], [0.0, 1.0, 2.0, 2.0], [2.0, 1.0, 1.0, 0.0], [1.0, 1.0]]
+)
+def test_times_may_be_repeated(times):
+    def states(y0):
+        return odeint(lambda y, t: -y, y0, times)[:, 0]
+
+    wanted = np.exp(times[0] - np.array(times))
+    for found in (states(np.ones(1)), tg.jit(states)(np.ones(1)), tg.jacobian(states)(np.ones(1))[:, 0]):
+        np.testing.assert_allclose(found, wanted, rtol=1e-7)
+
+
+def test_times_in_no_order_are_refused():
+    with pytest.raises(ValueError, match="odeint: values of t must increase, or decrease"):
+        odeint(lambda y, t: -y, [1.0], [0.0, 2.0, 1.0])

@@ -98,3 +98,20 @@ def test_bad_arguments_are_refused():
         quad(bell, 0, np.inf, points=[2.0])
     with pytest.raises(UnsupportedError, match="full_output is not supported"):
         quad(bell, 0, 1, full_output=1)
+
+
+def test_a_tensor_may_be_an_infinite_end():
+    def below(end: Any) -> Any:
+        return quad(lambda x: np.exp(-x), 0.0, end)[0]
+
+    def above(begin: Any) -> Any:
+        return quad(np.exp, begin, 0.0)[0]
+
+    ends = np.array([1.0, np.inf, 2.0])
+    wanted = [1 - np.exp(-1), 1.0, 1 - np.exp(-2)]
+    recorded = tg.jit(below)
+    np.testing.assert_allclose([recorded(end) for end in ends], wanted, rtol=1e-8)
+    np.testing.assert_allclose(tg.vmap(below)(ends), wanted, rtol=1e-8)
+    np.testing.assert_allclose(tg.jit(above)(-np.inf), 1.0, rtol=1e-8)
+    np.testing.assert_allclose(below(tg.tensor(np.inf)), 1.0, rtol=1e-8)
+    np.testing.assert_allclose(tg.vmap(tg.grad(below))(ends), np.exp(-ends), rtol=1e-8)

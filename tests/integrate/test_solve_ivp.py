@@ -411,3 +411,13 @@ def test_tensors_outside_of_recordings():
 def test_times_as_data_of_a_recording_that_are_out_of_order_are_nan():
     function = tg.jit(lambda times: solve_ivp(linear, (0, 2), START, t_eval=times, args=(MATRIX,)).y[0])
     assert np.isnan(function(np.array([0.5, 0.2, 1.0, 3.0]))).tolist() == [False, True, False, True]
+
+
+def test_no_times_give_no_outputs():
+    def solution(y0):
+        found = solve_ivp(lambda t, y: -y, (0.0, 2.0), y0, t_eval=[])
+        return found.t, found.y
+
+    for t, y in (solution(np.ones(3)), tg.jit(solution)(np.ones(3))):
+        assert t.shape == (0,)
+        assert y.shape == (3, 0)
