@@ -263,3 +263,18 @@ def test_least_squares(options):
 def test_messages(call, error, message):
     with pytest.raises(error, match=message):
         call(tg.tensor(P))
+
+
+def test_newton_says_how_it_has_ended():
+    """A root, none at all, and too few iterations."""
+
+    def ended(shift, **options):
+        found = tg.optimize.root(lambda x: x * x + shift, np.ones(1), method="newton", options=options)
+        return found.success, found.message
+
+    assert ended(-2.0) == (True, "The solution converged.")
+    assert ended(2.0) == (
+        False,
+        "No step makes the residual smaller, or the Jacobian is singular at the last iterate.",
+    )
+    assert ended(-2.0, maxiter=1) == (False, "The number of iterations has reached maxiter=1.")

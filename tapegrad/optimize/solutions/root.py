@@ -9,7 +9,7 @@ from tapegrad.errors import UnsupportedError, check_function
 from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.frontend.words.frames import hides_frames
 from tapegrad.implicit.custom_root import system_of
-from tapegrad.implicit.solutions import Formulation
+from tapegrad.implicit.solutions import Formulation, is_recording
 from tapegrad.optimize.arguments import callback_on, without_defaults
 from tapegrad.optimize.flat import layout_of, raveled, raveled_numbers
 from tapegrad.optimize.residuals import Residuals, residuals
@@ -160,6 +160,17 @@ def _newton(fun: Callable[..., Any], options: dict[str, Any]) -> Callable[..., A
             return raveled(fun(layout.split(x), *args), layout)
 
         x, report = newton(of_vector, raveled(x0, layout).astype(np.float64), xtol, maxiter)
+        if not is_recording():
+            report["message"] = _message(report, maxiter)
         return layout.split(x), report, ()
 
     return find
+
+
+def _message(report: dict[str, Any], maxiter: int) -> str:
+    """Return how a search by Newton's method has ended."""
+    if report["success"]:
+        return "The solution converged."
+    if report["nit"] >= maxiter:
+        return f"The number of iterations has reached maxiter={maxiter}."
+    return "No step makes the residual smaller, or the Jacobian is singular at the last iterate."
