@@ -166,8 +166,8 @@ def stft(  # noqa: PLR0913  SciPy's arguments
         Elements that a window shares with the next one; by default half of them.
     nfft : int, optional
         Length of the transforms, that of the window by default.
-    detrend : callable or False, default False
-        Applied to the windows along their last axis.
+    detrend : {'linear', 'constant'}, callable or False, default False
+        What is subtracted from each window, or a function of the windows, which lie along their last axis.
     return_onesided : bool, default True
         Whether to leave out negative frequencies, of real lines.
     boundary : {'zeros', 'even', 'odd', 'constant', None}, default 'zeros'
@@ -217,13 +217,28 @@ def stft(  # noqa: PLR0913  SciPy's arguments
         warnings.warn("stft: of complex lines both sides are returned", stacklevel=2)
     power = weights.sum() ** 2 if scaling == "spectrum" else fs * (weights**2).sum()
     segments = np.lib.stride_tricks.sliding_window_view(line, taps, axis=-1)[..., ::step, :]
-    if detrend:
-        segments = detrend(segments)
+    segments = _without_trend(segments, detrend)
     transform, frequencies = (rfft, np.fft.rfftfreq) if is_onesided else (fft, np.fft.fftfreq)
     found = transform(segments * (weights / np.sqrt(power)).astype(_real_dtype(line)), length)
     half = 0 if boundary is None else taps / 2
     times = (np.arange(found.shape[-2]) * step + taps / 2 - half) / fs
     return frequencies(length, 1 / fs), times, moveaxis(found, -1, axis)
+
+
+def _without_trend(segments: Tensor, detrend: Any) -> Tensor:
+    """Return segments less their means or straight lines, or what a function makes of them."""
+    if detrend is None or detrend is False:
+        return segments
+    if callable(detrend):
+        return detrend(segments)  # type: ignore[no-any-return]
+    if detrend not in ("constant", "linear"):
+        raise ValueError(
+            f"stft: detrend={detrend!r} must be 'linear', 'constant', False or a function of segments"
+        )
+    columns = np.vander(np.linspace(-1.0, 1.0, segments.shape[-1]), 2 if detrend == "linear" else 1)
+    basis = np.linalg.qr(columns)[0].astype(_real_dtype(segments))
+    found: Tensor = segments - (segments @ basis) @ basis.T
+    return found
 
 
 def istft(  # noqa: PLR0913  SciPy's arguments

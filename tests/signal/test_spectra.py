@@ -135,6 +135,10 @@ def test_detrended_windows(rng: np.random.Generator) -> None:
     x = drawn(rng, (40,)) + 7
     options: dict[str, Any] = {"nperseg": 8, "detrend": lambda d: d - d.mean(-1, keepdims=True)}
     near(tg.signal.stft(x, **options)[2], scipy.signal.stft(x, **options)[2])
+    for line in (x, x + 1j * x[::-1]):
+        for detrend in ("constant", "linear", None):
+            options = {"nperseg": 8, "detrend": detrend, "return_onesided": line is x}
+            near(tg.signal.stft(line, **options)[2], scipy.signal.stft(line, **options)[2])
 
 
 def test_frequency_responses() -> None:
@@ -246,6 +250,7 @@ def test_empty_and_integer_arrays() -> None:
         ("stft", (np.ones(30),), {"nperseg": 0}),
         ("stft", (np.ones(30),), {"boundary": "none"}),
         ("stft", (np.ones(30),), {"scaling": "none"}),
+        ("stft", (np.ones(30),), {"nperseg": 8, "detrend": "none"}),
         ("stft", (np.ones(30),), {"window": np.ones(40), "nperseg": None}),
         ("istft", (np.ones(3),), {}),
         ("istft", (np.ones((3, 3)),), {"freq_axis": -1}),
