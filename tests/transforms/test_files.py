@@ -10,6 +10,7 @@ import pickle
 import random
 import subprocess
 import sys
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -303,6 +304,22 @@ def test_later_formats_and_damaged_files_are_refused(tmp_path: Path) -> None:
     constant = next(name for name in arrays if name.startswith("constant"))
     path.write_bytes(container.written(header, {**arrays, constant: arrays[constant][::-1]}))
     with pytest.raises(ValueError, match="SHA-256"):
+        tg.load(path)
+
+
+def test_a_header_that_ends_in_the_middle_is_damaged(tmp_path: Path) -> None:
+    """NumPy gives text that is no literal to Python's tokenizer, which has an error of its own."""
+    path = saved(tg.compile(tg.grad(rosenbrock), X), tmp_path)
+    with zipfile.ZipFile(path) as archive:
+        parts = {each.filename: archive.read(each) for each in archive.infolist()}
+    name = next(iter(parts))
+    parts[name] = (
+        parts[name].replace(b"), }", b"   , ", 1).replace(b"   , ", b"   ,  ", 1)[: len(parts[name])]
+    )
+    with zipfile.ZipFile(path, "w") as archive:
+        for each, content in parts.items():
+            archive.writestr(each, content)
+    with pytest.raises(ValueError, match=r"no compiled function that can be loaded.*TokenError"):
         tg.load(path)
 
 

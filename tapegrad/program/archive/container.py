@@ -3,6 +3,7 @@
 import io
 import json
 import math
+import tokenize
 import zipfile
 import zlib
 from typing import Any
@@ -20,7 +21,7 @@ _NAME_IN_ENTRY = 46
 _DTYPES = (np.dtype(np.uint8), np.dtype(np.int64))
 _NO_FILE = (
     zipfile.BadZipFile, zlib.error, ValueError, KeyError, TypeError, EOFError, OSError, OverflowError, IndexError,
-    NotImplementedError, RuntimeError, SyntaxError, UnicodeError,
+    NotImplementedError, RuntimeError, SyntaxError, UnicodeError, tokenize.TokenError,
 )  # fmt: skip
 
 
