@@ -608,3 +608,15 @@ def test_interrupts(signals, monkeypatch):
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def test_no_limit_is_none_in_vectors_and_structures():
+    def limits(g, *bounds):
+        task = problem(tg.sum, X, g, constraint_bounds=bounds)
+        return [task.cl.tolist(), task.cu.tolist()]
+
+    inf = np.inf
+    assert limits(lambda x: x[:2], [None, 1.0], (2.0, None)) == [[-inf, 1.0], [2.0, inf]]
+    assert limits(lambda x: x[:2], np.array([None, 1.0]), None) == [[-inf, 1.0], [inf, inf]]
+    both = {"a": None, "b": 1.0}, {"a": [None, 2.0], "b": None}
+    assert limits(lambda x: {"a": x[:2], "b": x[2]}, *both) == [[-inf, -inf, 1.0], [inf, 2.0, inf]]

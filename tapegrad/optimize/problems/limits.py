@@ -86,9 +86,20 @@ def _both(bounds: Any, layout: LeafLayout, who: str, of: str) -> Limits:
     """Return a pair of limits as vectors."""
     lower, upper = bounds
     return (
-        _vector(-np.inf if lower is None else lower, layout, f"{who}: the lower ones", of),
-        _vector(np.inf if upper is None else upper, layout, f"{who}: the upper ones", of),
+        _vector(_with_numbers(lower, -np.inf), layout, f"{who}: the lower ones", of),
+        _vector(_with_numbers(upper, np.inf), layout, f"{who}: the upper ones", of),
     )
+
+
+def _with_numbers(limits: Any, missing: float) -> Any:
+    """Return limits with a number in the place of each `None`, in structures, lists and arrays of objects."""
+    if limits is None:
+        return missing
+    if isinstance(limits, dict):
+        return {key: _with_numbers(each, missing) for key, each in limits.items()}
+    if isinstance(limits, np.ndarray) and limits.dtype.hasobject:
+        return _with_numbers(limits.tolist(), missing)
+    return [_with_numbers(each, missing) for each in limits] if isinstance(limits, list | tuple) else limits
 
 
 def _vector(limits: Any, layout: LeafLayout, who: str, of: str) -> np.ndarray:
