@@ -437,3 +437,15 @@ def test_weights_of_a_histogram_that_have_a_gradient_are_refused() -> None:
             getattr(tg, name)(*operands, weights=weights)
     with pytest.raises(tg.errors.UnsupportedError, match=r"numpy\.sort_complex"):
         np.sort_complex(x)
+
+
+def test_quantiles_outside_of_their_range_are_named():
+    x = tg.tensor([1.0, 2.0])
+    for function, q, text in (
+        (tg.quantile, [0.5, 1.5], r"range \[0, 1\]; numpy.quantile: q has 1.5"),
+        (tg.nanquantile, -1, "numpy.nanquantile: q has -1"),
+        (tg.percentile, 150, r"range \[0, 100\]; numpy.percentile: q has 150"),
+        (tg.quantile, np.nan, "numpy.quantile: q has nan"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            function(x, q)

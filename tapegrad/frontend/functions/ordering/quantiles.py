@@ -101,12 +101,10 @@ def asked(name: str, q: Any, x: Tensor, percent: bool, **arguments: Any) -> Quan
         fractions = np.asarray(np.true_divide(fractions, x.dtype.type(100)))
     if fractions.ndim > 2:
         raise ValueError("q must be a scalar or 1d")
-    if np.count_nonzero((fractions >= 0) & (fractions <= 1)) < fractions.size:
-        raise ValueError(
-            "Percentiles must be in the range [0, 100]"
-            if percent
-            else "Quantiles must be in the range [0, 1]"
-        )
+    outside = fractions[~((fractions >= 0) & (fractions <= 1))]
+    if outside.size:
+        what, last = ("Percentiles", 100) if percent else ("Quantiles", 1)
+        raise ValueError(f"{what} must be in the range [0, {last}]; {name}: q has {outside[0] * last:.6g}")
     if method not in _POSITIONS or method == MEDIAN:
         raise ValueError(f"{method!r} is not a valid method. Use one of: {', '.join([*_POSITIONS][:-1])}")
     return QuantileQuery(name, fractions, weak, **arguments)
