@@ -4,10 +4,12 @@ import builtins
 
 import numpy as np
 
+from tapegrad import cbrt as cbrt
 from tapegrad import digamma as digamma
 from tapegrad import digamma as psi
 from tapegrad import erf as erf
 from tapegrad import erfc as erfc
+from tapegrad import exp2 as exp2
 from tapegrad import expm1 as expm1
 from tapegrad import lgamma as gammaln
 from tapegrad import log1p as log1p
@@ -16,19 +18,20 @@ from tapegrad import logsumexp as logsumexp
 from tapegrad import sigmoid as expit
 from tapegrad import sinc as sinc
 from tapegrad import softmax as softmax
+from tapegrad import softplus as softplus
 from tapegrad.frontend.tensor.tensor import Tensor
 from tapegrad.frontend.words.array_like import ArrayLike, DType, Out, TensorLike
 
 __all__ = [
     "airy", "airye", "beta", "betainc", "betaincc", "betainccinv", "betaincinv", "betaln", "binom", "boxcox",
-    "comb", "cosm1", "dawsn", "digamma", "ellipe", "ellipk", "entr", "erf", "erfc", "erfcinv", "erfcx",
-    "erfi", "erfinv", "exp1", "expi", "expit", "expm1", "expn", "exprel", "fresnel", "gamma", "gammainc",
-    "gammaincc", "gammainccinv", "gammaincinv", "gammaln", "gammasgn", "hankel1", "hankel1e", "hankel2",
-    "hankel2e", "huber", "hyp0f1", "i0", "i0e", "i1", "i1e", "inv_boxcox", "iv", "ive", "j0", "j1", "jv",
-    "jve", "k0", "k1", "kl_div", "kn", "kv", "kve", "lambertw", "log1p", "log_expit", "log_ndtr",
+    "cbrt", "comb", "cosm1", "dawsn", "digamma", "ellipe", "ellipk", "entr", "erf", "erfc", "erfcinv",
+    "erfcx", "erfi", "erfinv", "exp1", "exp2", "expi", "expit", "expm1", "expn", "exprel", "fresnel", "gamma",
+    "gammainc", "gammaincc", "gammainccinv", "gammaincinv", "gammaln", "gammasgn", "hankel1", "hankel1e",
+    "hankel2", "hankel2e", "huber", "hyp0f1", "i0", "i0e", "i1", "i1e", "inv_boxcox", "iv", "ive", "j0", "j1",
+    "jn", "jv", "jve", "k0", "k1", "kl_div", "kn", "kv", "kve", "lambertw", "log1p", "log_expit", "log_ndtr",
     "log_softmax", "loggamma", "logit", "logsumexp", "multigammaln", "ndtr", "ndtri", "owens_t", "poch",
-    "polygamma", "pseudo_huber", "psi", "rel_entr", "rgamma", "shichi", "sici", "sinc", "softmax", "spence",
-    "stdtr", "stdtrit", "wofz", "xlog1py", "xlogy", "y0", "y1", "yn", "yv", "yve", "zeta"
+    "polygamma", "pseudo_huber", "psi", "rel_entr", "rgamma", "shichi", "sici", "sinc", "softmax", "softplus",
+    "spence", "stdtr", "stdtrit", "wofz", "xlog1py", "xlogy", "y0", "y1", "yn", "yv", "yve", "zeta"
 ]
 
 def airy(z: ArrayLike, out1: TensorLike | np.ndarray | None = None, out2: TensorLike | np.ndarray | None = None, out3: TensorLike | np.ndarray | None = None, out4: TensorLike | np.ndarray | None = None, /, out: Out = ..., *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
@@ -77,6 +80,7 @@ def iv(v: ArrayLike, x: ArrayLike, /, out: Out = None, *, where: ArrayLike = Tru
 def ive(v: ArrayLike, x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
 def j0(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
 def j1(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
+def jn(v: ArrayLike, x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
 def jv(v: ArrayLike, x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
 def jve(v: ArrayLike, z: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
 def k0(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...

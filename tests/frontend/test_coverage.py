@@ -169,3 +169,11 @@ def check_refusal(module: str, name: str) -> None:
         if alone:
             assert not isinstance(result, np.ndarray | np.generic | float | complex), result
     assert is_named or any(isinstance(outcome(sample), UnsupportedError) for sample in SAMPLES.get(name, []))
+
+
+def test_special_has_what_scipys_functions_differentiate() -> None:
+    """Factorials are of whole numbers, and `scipy.special.gamma` is that of others."""
+    module = "scipy.special"
+    kinds = coverage.table()[module]
+    names = {name for name, kind in kinds.items() if kind == DIFFERENTIATES}
+    assert names - {"factorial", "factorial2"} <= set(dir(tg.special))

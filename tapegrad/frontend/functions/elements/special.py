@@ -365,12 +365,16 @@ shichi = _of_several_results("shichi", "x", "shichi_s", "shichi_c")
 _ROWS = {row.name: ELEMENTWISE[row.name] for row in ROWS if row.home == "tapegrad.special"}
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     **_ROWS,
-    **{name: ELEMENTWISE[name] for name in ("digamma", "erf", "erfc", "expm1", "log1p", "sinc")},
+    **{
+        name: ELEMENTWISE[name]
+        for name in ("cbrt", "digamma", "erf", "erfc", "exp2", "expm1", "log1p", "sinc", "softplus")
+    },
     "airy": airy,
     "airye": airye,
     "comb": comb,
     "expit": ELEMENTWISE["sigmoid"],
     "gammaln": ELEMENTWISE["lgamma"],
+    "jn": ELEMENTWISE["jv"],
     "expn": expn,
     "fresnel": fresnel,
     "kn": kn,
