@@ -3,8 +3,10 @@
 import dis
 import math
 import pickle
+import re
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -204,3 +206,22 @@ def test_scipys_linear_algebra_names_ours(call: Any) -> None:
         tg.UnsupportedError, match=r"^scipy\.linalg\.(\w+) asks .*; write tapegrad\.linalg\.\1"
     ):
         call(tg.tensor(np.eye(2)))
+
+
+def test_a_program_whose_path_leads_through_the_package_is_the_users() -> None:
+    """A path may have `..` in it; errors then name the line as they do otherwise."""
+    path = str(Path(tg.__file__).parent / ".." / "fit.py")
+    variables: dict[str, Any] = {"tg": tg, "np": np}
+    exec(
+        compile(
+            "def bad(t):\n    return tg.sqrt(t)\ndef called(t):\n    return np.array([t, t])", path, "exec"
+        ),
+        variables,
+    )
+    with (
+        tg.detect_anomaly(),
+        pytest.raises(tg.AnomalyError, match=f"recorded in bad at {re.escape(path)}, line 2"),
+    ):
+        variables["bad"](tg.tensor(-1.0))
+    with pytest.raises(TypeError, match=r"numpy.array\(\)"):
+        variables["called"](tg.tensor(1.0))

@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tapegrad.errors import DeferredText
+from tapegrad.frontend.words.frames import lies_in
 from tapegrad.frontend.words.function_names import full_name, receiver_name
 
 E = TypeVar("E", bound=Exception)
@@ -55,9 +56,9 @@ class CallSite:
         frame: types.FrameType | None = sys._getframe(1)
         while frame is not None and frame.f_code.co_filename in _REFUSING:
             frame = frame.f_back
-        self.is_ours = frame is not None and frame.f_code.co_filename.startswith(_OURS)
-        while frame is not None and frame.f_code.co_filename.startswith((_OURS, *roots)):
-            if frame.f_code.co_filename.startswith(roots):
+        self.is_ours = frame is not None and lies_in(frame.f_code.co_filename, _OURS)
+        while frame is not None and lies_in(frame.f_code.co_filename, (_OURS, *roots)):
+            if lies_in(frame.f_code.co_filename, roots):
                 self._inner.append(frame)
             frame = frame.f_back
         self._frame, self._at = frame, -1 if frame is None else frame.f_lasti

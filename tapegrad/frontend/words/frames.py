@@ -25,8 +25,13 @@ _LIBRARIES = (
 _SHOWS_ALL = os.environ.get("TAPEGRAD_FULL_TRACEBACK", "0") not in ("", "0")
 
 
+def lies_in(file: str, folders: str | tuple[str, ...]) -> bool:
+    """Return whether a file lies in one of some folders: ``tapegrad/../fit.py`` does not lie in the package."""
+    return file.startswith(folders) and (".." not in file or os.path.normpath(file).startswith(folders))
+
+
 def _is_inner(frame: types.FrameType) -> bool:
-    return frame.f_code.co_filename.startswith(_INNER)
+    return lies_in(frame.f_code.co_filename, _INNER)
 
 
 def program_frame() -> types.FrameType | None:
@@ -84,7 +89,7 @@ def hide_frames(error: BaseException) -> None:
 
 def _kind(frame: types.FrameType) -> str:
     file = frame.f_code.co_filename
-    if file.startswith(_PACKAGE) and not file.startswith(_EXAMPLES):
+    if lies_in(file, _PACKAGE) and not lies_in(file, _EXAMPLES):
         return "own"
     library = str(frame.f_globals.get("__name__", "")).partition(".")[0]
     return "library" if library in _LIBRARIES else "user"
