@@ -88,8 +88,9 @@ class CertifiedReplay:
             raise CertificateError(self._message(subject, wrong))
         state = "fused" if program.fused else "not fused"
         title = f"certificate of {self._title}: {program.spec.kind}, {state}"
-        self.latest: Certificate = Certificate.of(checks, title)
-        return self.latest
+        made: Certificate = Certificate.of(checks, title)
+        self.latest = made
+        return made
 
     def _message(self, subject: CertifiedProgram, wrong: ProgramCheck) -> str:
         """Say what is wrong, where, and what to write instead."""
