@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
+from tapegrad.engine.inspection.tape_view import read_tape
+from tapegrad.frontend.tensor.modes import thread
 from tapegrad.program.recording.signature import flatten_args
 from tapegrad.program.streams.spec import VALUE_AND_GRAD, ProgramSpec
 from tapegrad.program.traces.trace import Trace
@@ -97,6 +99,32 @@ def test_replays_agree_with_numpy(function):
         assert np.allclose(gradient, slope(function, x), rtol=1e-12, atol=1e-13)
         assert np.array_equal(gradient, eager(x)[1])
         assert tangents(tg.jit(function), (x,), (POINTS[0],))[1] == pytest.approx(gradient @ POINTS[0])
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_derivatives_within_recordings_read_earlier_versions(function):
+    x, v = POINTS[1], POINTS[0]
+    expected = slope(function, x)
+    assert np.allclose(tg.jit(tg.grad(function))(x), expected, rtol=1e-12, atol=1e-13)
+    along = tg.jit(lambda x: tg.jvp(function, (x,), (v,))[1])(x)
+    assert along == pytest.approx(expected @ v, rel=1e-12)
+
+
+def test_a_recording_keeps_what_writes_overwrite_and_no_more():
+    """It has no copy of each version, which would take memory that grows with the square of the steps."""
+    copies = []
+
+    def function(x):
+        out = zeros(x)
+        out[0] = x[0]
+        for i in range(1, 100):
+            out[i] = np.sin(x[1] * out[i - 1])
+        tape = read_tape(thread.mode.recorder)
+        copies.append(sum(buffer.bytes == 8 * N and buffer.primal != 0 for buffer in tape.buffers.values()))
+        return np.sum(out)
+
+    tg.jit(function)(POINTS[0])
+    assert copies[0] <= 3
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)

@@ -12,6 +12,7 @@ from tapegrad.engine.tape.fields.layout import (
     DIFFERENTIABLE,
     E_MEMORY,
     EXTERNAL,
+    KEEPS_RESULTS,
     SUPERSEDED,
     TRACED,
 )
@@ -147,8 +148,11 @@ def _keep_contents(header, buffer, target, numbers, count):
     """Keep the contents of a buffer that will lose its memory, as far as they are read; whether there was room."""
     history, read = col.history(header, buffer), col.saved_for_backward(header, buffer) > 0
     most = _is_most(header, buffer, _bytes_written(header, target, numbers, count))
-    copy = 0
-    if load_i64(header, ALL_LIVE) or (read and most and history == 0):
+    recorded, copy = load_i64(header, ALL_LIVE), 0
+    is_kept = recorded == KEEPS_RESULTS or (recorded != 0 and col.producer(header, buffer) < 0)
+    if is_kept and history != 0:
+        end_history(header, history)
+    if is_kept or (read and most and history == 0):  # replays read what nothing computes
         copy = _copy(header, buffer)
         if copy == 0:
             return False

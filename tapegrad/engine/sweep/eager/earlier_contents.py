@@ -83,10 +83,15 @@ GONE, THERE, EARLIER = range(3)
 
 @entry_point()
 def where_primal_is(header, slot):
-    """THERE: a primal can be computed with. EARLIER: an earlier version's, it is to be copied. GONE: it is lost."""
+    """THERE: a primal can be computed with. EARLIER: an earlier version's, it is to be copied. GONE: it is lost.
+
+    In a recording each version is a buffer of its own; one whose contents are in a history gets them back for good.
+    """
     buffer = col.buffer(header, slot)
     if col.flags(header, buffer) & SUPERSEDED and load_i64(header, ALL_LIVE) == 0:
         return EARLIER if col.primal(header, buffer) != 0 or lies_in_history(header, buffer) else GONE
+    if lies_in_history(header, buffer) and not give_own_contents(header, buffer):
+        return GONE
     return THERE if col.primal(header, buffer) != 0 else GONE
 
 
