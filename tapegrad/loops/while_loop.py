@@ -11,6 +11,10 @@ from tapegrad.frontend.words.frames import hides_frames
 from tapegrad.loops.carry import Carry, leaf_of, snapshots_of
 from tapegrad.loops.run import FlatLoop
 
+_MAX_LISTED = (
+    1 << 16
+)  # numbers of a `fori_loop` that are elements of an array; of a longer one the carry counts
+
 
 class _Body:
     """Body as a function of leaves."""
@@ -163,6 +167,10 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_
     body = _Counted(body_fun, carry)
     if not any(map(is_tensor, bounds)):
         count = max(0, int(bounds[1]) - int(bounds[0]))
+        if count > _MAX_LISTED:
+            whole = Carry("fori_loop", (init_val, np.asarray(int(bounds[0]))))
+            run = FlatLoop("fori_loop", body.with_number, body_fun, whole.count, count)
+            return whole.built(whole.run(run, ())[0])[0]
         numbers = np.arange(int(bounds[0]), int(bounds[0]) + count)
         run = FlatLoop("fori_loop", body.with_element, body_fun, carry.count, count)
         return carry.built(carry.run(run, [numbers])[0])
@@ -188,10 +196,14 @@ class _Counted:
         """Take the number from a sequence."""
         return self._next(leaves[-1], leaves[:-1])
 
+    def with_number(self, *leaves: Any) -> list[Any]:
+        """Take the number from the carry."""
+        *rest, number = leaves
+        return [*self._next(number, rest), number + 1]
+
     def with_counter(self, *leaves: Any) -> list[Any]:
         """Take the number from the carry, where the upper bound follows it."""
-        *rest, number, upper = leaves
-        return [*self._next(number, rest), number + 1, upper]
+        return [*self.with_number(*leaves[:-1]), leaves[-1]]
 
 
 def _bound(value: Any) -> Any:

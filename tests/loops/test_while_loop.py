@@ -226,6 +226,21 @@ def test_numbers_of_a_range():
     assert tg.fori_loop(3, 1, lambda i, y: y + 1, 7.0) == 7.0
 
 
+def test_numbers_of_a_long_range_are_counted_by_the_carry():
+    """An array of them would have as many elements as there are iterations."""
+    count, p = 70_000, 0.999
+
+    def f(p):
+        return tg.fori_loop(-3, count - 3, lambda i, y: y * p + i * 1e-5, 1.0)
+
+    numbers, after = np.arange(-3, count - 3), np.arange(count - 1, -1, -1.0)
+    value = np.sum(p**after * numbers) * 1e-5 + p**count
+    slope = np.sum(after * p ** (after - 1) * numbers) * 1e-5 + count * p ** (count - 1)
+    replayed = tg.jit(f)
+    assert tg.value_and_grad(replayed)(p) == pytest.approx((value, slope), rel=1e-9)
+    assert "elements" not in str(replayed.tape(p).text)
+
+
 # --- cond and switch -----------------------------------------------------------------------------------------------
 
 
