@@ -155,7 +155,7 @@ import os, signal, threading, time
 import tapegrad as tg
 signal.signal(signal.SIGINT, signal.default_int_handler)
 tg.while_loop(lambda x: x < 3, lambda x: x + 1, 0.0)
-f = tg.{wrap}(lambda x: tg.while_loop(lambda c: c > 0, lambda c: c + 1.0, x){index})
+f = tg.{wrap}(lambda x: tg.while_loop(lambda c: c > 0, lambda c: {body}, x))
 def send():
     time.sleep(0.5)
     os.kill(os.getpid(), signal.SIGINT)
@@ -168,10 +168,20 @@ except KeyboardInterrupt:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise")
-@pytest.mark.parametrize("wrap", ["jit", "grad"])
-def test_endless_loops_are_interrupted(wrap):
-    program = ENDLESS.format(wrap=wrap, index="")
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
+@pytest.mark.parametrize(
+    ("wrap", "body"),
+    [
+        ("jit", "c + 1.0"),
+        ("grad", "c + 1.0"),
+        (
+            "jit",
+            "tg.fori_loop(0, 60000, lambda i, d: tg.sin(d) + 2.0, c)",
+        ),  # a millisecond, of few instructions
+    ],
+)
+def test_endless_loops_are_interrupted(wrap, body):
+    program = ENDLESS.format(wrap=wrap, body=body)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout) == (0, "interrupted\n"), done.stderr
 
 

@@ -61,8 +61,12 @@ LOOP_FIELDS = 45
     REACHED,  # the iteration that a run has come to
     CHECKED,  # 1 if guards of a straight pullback hold
     FRAMES,  # address of memory for the frames of the reverse run's straight bodies
-) = range(4)
-BLOCK_FIELDS = 4
+    UNTIMED,  # iterations by programs to the next look at the clock
+    STRIDE,  # iterations by programs between two looks at the clock
+    TIMED_AT,  # the last time that was read, in ns; 0: none
+    WATCHED_AT,  # the time of the last look at interrupts, in ns
+) = range(8)
+BLOCK_FIELDS = 8
 
 # Fields of a program of the body.
 (

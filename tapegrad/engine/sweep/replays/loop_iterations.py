@@ -29,12 +29,16 @@ from tapegrad.engine.sweep.replays.loop_moves import (
     unpack,
 )
 from tapegrad.engine.sweep.replays.workspace_pool import acquire, release
+from tapegrad.engine.sweep.threading.synchronization import nanoseconds
 
 # Python's own: the lock, and the interrupt that has come and is not handled yet
 _take_gil = types.ExternalFunction("PyGILState_Ensure", types.int32())
 _leave_gil = types.ExternalFunction("PyGILState_Release", types.void(types.int32))
 _has_interrupt = types.ExternalFunction("PyOS_InterruptOccurred", types.int32())
 _set_interrupt = types.ExternalFunction("PyErr_SetInterrupt", types.void())
+
+_WATCH_NS = 10_000_000  # between two looks at interrupts, for which Python's lock is taken
+_FIRST_STRIDE = 8  # iterations by programs before the clock is read first
 
 
 # --- programs of the body ----------------------------------------------------------------------------------------
@@ -129,6 +133,9 @@ def open_block(loop, x):
     block = calloc(1, load_i64(loop, loop_field.BLOCK_BYTES))
     if block != 0:
         store_i64(block, loop_field.LEFT, load_i64(loop, loop_field.PERIOD))
+        stride = min(_FIRST_STRIDE, load_i64(loop, loop_field.PERIOD))
+        store_i64(block, loop_field.UNTIMED, stride)
+        store_i64(block, loop_field.STRIDE, stride)
         for which in (loop_field.CONDITION, loop_field.VALUES, loop_field.PULLBACK, loop_field.TANGENTS):
             connect(load_i64(loop, which), block)
         unpack(loop, loop_field.START, block, x, 0)
@@ -197,6 +204,40 @@ def is_stopped(loop, block, count):
     if left > 0:
         return 0
     store_i64(block, loop_field.LEFT, load_i64(loop, loop_field.PERIOD))
+    return _interruption()
+
+
+@inline_njit
+def is_stopped_by_time(loop, block):
+    """Return a status if the process was interrupted, after an iteration by a program, which may take any time."""
+    left = load_i64(block, loop_field.UNTIMED) - 1
+    store_i64(block, loop_field.UNTIMED, left)
+    return 0 if left > 0 else _watch(loop, block)
+
+
+@shared_njit
+def _watch(loop, block):
+    """Read the clock, look at interrupts if it is time, and choose when to read it again."""
+    now, before = nanoseconds(), load_i64(block, loop_field.TIMED_AT)
+    stride, status = load_i64(block, loop_field.STRIDE), 0
+    if before == 0:
+        store_i64(block, loop_field.WATCHED_AT, now)
+    elif now - before < _WATCH_NS // 4:
+        stride = min(2 * stride, load_i64(loop, loop_field.PERIOD))
+    elif now - before > _WATCH_NS:
+        stride = max(1, stride // 2)
+    store_i64(block, loop_field.TIMED_AT, now)
+    store_i64(block, loop_field.STRIDE, stride)
+    store_i64(block, loop_field.UNTIMED, stride)
+    if now - load_i64(block, loop_field.WATCHED_AT) >= _WATCH_NS:
+        store_i64(block, loop_field.WATCHED_AT, now)
+        status = _interruption()
+    return status
+
+
+@inline_njit
+def _interruption():
+    """Return a status if the process was interrupted. Another thread may have Python for a while."""
     state = _take_gil()
     interrupted = _has_interrupt()
     if interrupted != 0:
@@ -212,7 +253,7 @@ def iterate(loop, block, x, iteration):
     status = run_program(load_i64(loop, loop_field.VALUES), block)
     if status == 0:
         hand_on(loop, loop_field.HAND_ON, block)
-        status = is_stopped(loop, block, 1)
+        status = is_stopped_by_time(loop, block)
     else:
         store_i64(loop, loop_field.FAILED_AT, iteration)
     return status

@@ -19,6 +19,7 @@ from tapegrad.engine.sweep.replays.loop_iterations import (
     element_of,
     goes_on,
     is_stopped,
+    is_stopped_by_time,
     iterate,
     position_of,
     run_program,
@@ -225,7 +226,7 @@ def run_by_programs(loop, which, block, x, x_dot, y, iteration, end):
             hand_on(loop, loop_field.HAND_ON, block)
             if pushes:
                 hand_on(loop, loop_field.DOT_HAND_ON, block)
-            status = is_stopped(loop, block, 1)
+            status = is_stopped_by_time(loop, block)
             iteration += 1
     store_i64(block, loop_field.REACHED, iteration)
     return status
@@ -283,7 +284,7 @@ def _pull_by_program(loop, block, x, x_bar, y_bar, iteration, state):
         add_to_packed(loop, loop_field.BAR_SEQUENCES, block, x_bar, at)
         add_in_block(loop, loop_field.BAR_SUMS, block)
         hand_on(loop, loop_field.BAR_HAND_ON, block)
-        status = is_stopped(loop, block, 1)
+        status = is_stopped_by_time(loop, block)
     else:
         store_i64(loop, loop_field.FAILED_AT, iteration)
     return status
