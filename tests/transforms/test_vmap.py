@@ -141,6 +141,33 @@ def test_elementwise_ops_over_lanes(function, dtype, by_lanes):
     check_like_a_loop(gradient, [x, y[0]], (0, None), tolerance=tolerance)
 
 
+@pytest.mark.parametrize("part", ["...", "1:", "[0, 2]", "imag"])
+def test_writes_into_complex_arrays_that_all_instances_share(part, by_lanes):
+    """The tangent of what is written over is the same for all instances; that of the new contents is not."""
+
+    def f(x):
+        w = x * (0.6 + 0.8j)
+        if part == "imag":
+            w.imag[1:] = x[1:] * x[1:]
+        else:
+            key = {"...": ..., "1:": slice(1, None), "[0, 2]": [0, 2]}[part]
+            w[key] = (x * x)[key]
+        return np.exp(w).real
+
+    u, v = np.array([1.0, 0.5, -2.0]), np.array([0.3, -0.5, 1.0])
+    points = np.array([[0.3, -0.4, 1.0], [0.5, 0.2, -0.7], [0.1, 0.9, -0.7]])
+
+    def first(x):
+        return tg.jvp(f, (x,), (u,))[1]
+
+    for function in (
+        first,
+        lambda x: tg.jvp(first, (x,), (v,))[1],
+        lambda x: tg.hvp(lambda y: np.sum(f(y)))(x, v),
+    ):
+        check_like_a_loop(tg.jit(function), [points])
+
+
 @random_seeds(0, 40)
 def test_random_programs_over_lanes(seeds, by_lanes):
     """Programs with views and in-place writes, by arguments with lanes and without."""

@@ -148,7 +148,7 @@ class Widening:
     # --- operands and results ----------------------------------------------------------------------------------------
 
     def buffer(self, slot: int, kind: str = "") -> int:
-        """Return the buffer of a slot, or a copy of the buffer in a kind of layout; see `are_in_front`."""
+        """Return the buffer of a slot, or a copy in the given kind of layout; of complex numbers lanes are in front."""
         own = self._slots[slot].buffer
         return self._in_layout(own, FIRST if own in self._complex else kind) if kind else own
 
