@@ -127,14 +127,19 @@ def loop(scope: Scope) -> bool:
     lines = [prefix, f"{outs} = []", f"for i in range({times}):", *indented([inside, *body.lines])]
     if not can_write or scope.rng.random() < 0.3:
         lines += indented([f"{state} = {updated(body, state)}"])
-    if scope.rng.random() < 0.5:
-        return scope.attempt("\n".join([lines[0], *lines[2:]]), [state])
-    stacked, output = scope.name(), str(scope.choose(body.names[1:]))
+    own = [name for name in body.names if name not in body.fixed]  # what the last iteration leaves
+    if own and scope.rng.random() < 0.4:
+        return scope.attempt("\n".join([lines[0], *lines[2:]]), [state, str(scope.choose(own))])
+    output, made = str(scope.choose(body.names[1:])), [scope.name(), scope.name()]
     lines.append(f"    {outs}.append({output}{scope.choose(['', '', ' * 1.0'])})")
-    if np.ndim(body.values[output]) and output not in scope.names and scope.rng.random() < 0.6:
-        part = f"{outs}[{scope.rng.integers(times)}][{body._key(body.values[output])}]"
+    if np.ndim(body.values[output]) and output in own and scope.rng.random() < 0.7:
+        first = int(scope.rng.integers(times - 1))
+        lines += [f"{name} = {outs}[{first + k}]" for k, name in enumerate(made)]
+        part = f"{made[0]}[{body._key(body.values[output])}]"
         lines.append(f"{part} {scope.choose(['=', '=', '*='])} {scope.operand('s')}")
-    return scope.attempt("\n".join([*lines, f"{stacked} = np.stack({outs})"]), [state, stacked])
+        if scope.rng.random() < 0.6:
+            return scope.attempt("\n".join(lines), [state, *made])
+    return scope.attempt("\n".join([*lines, f"{made[0]} = np.stack({outs})"]), [state, made[0]])
 
 
 def recurrence(scope: Scope) -> bool:

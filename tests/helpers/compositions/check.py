@@ -131,10 +131,16 @@ def _compared(
     if wanted is None:
         return None
     difference = largest(found, wanted.value)
-    if difference <= wanted.error:
+    if difference <= wanted.error or (not np.all(np.isfinite(found)) and _has_zeros(program, mode)):
         return None
     kind = "wrong value" if QUANTITIES[mode.quantity].order == 0 else "wrong derivative"
     return Finding(program, mode, kind, point, f"{found}", f"{wanted.value} within {wanted.error:.1e}")
+
+
+def _has_zeros(program: Program, mode: Mode) -> bool:
+    """Return whether a derivative at exact zeros is asked for, where that of a root is infinite."""
+    has_zeros = any(np.any(part == 0) for point in program.points for x in point for part in (x.real, x.imag))
+    return has_zeros and QUANTITIES[mode.quantity].order > 0
 
 
 def _judged(program: Program, mode: Mode, error: Exception) -> Finding:

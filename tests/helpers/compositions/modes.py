@@ -75,6 +75,11 @@ def _sum_of_products(found: Any, setting: Setting) -> Any:
     return _contracted(found, setting.chosen_u)
 
 
+def _of_all(found: Any, setting: Setting) -> Any:
+    """Contract cotangents of all arguments with `u`."""
+    return _contracted(found, setting.u)
+
+
 def _contracted(gradients: Any, directions: Arrays) -> float:
     """Return the inner product with directions; a part along which nothing moves may be infinite."""
     total = 0.0
@@ -123,13 +128,14 @@ def _contract_v(found: Any, setting: Setting) -> Any:
 _INNER_SLOPE = "lambda *b: dot(tg.grad({f}, {A})(*b), V)"
 QUANTITIES: dict[str, Quantity] = {
     "value": Quantity("{f}", 0, _itself),
-    "backward": Quantity("lambda *a: backward({f}, a)", 1, lambda g, s: _contracted(g, s.u), "number", True),
+    "backward": Quantity("lambda *a: backward({f}, a)", 1, _of_all, "number", True),
     "grad": Quantity("tg.grad({f}, {A})", 1, _sum_of_products, "number"),
     "value_and_grad": Quantity(
         "tg.value_and_grad({f}, {A})", 1, lambda g, s: _contracted(g[1], s.chosen_u), "number"
     ),
     "jvp": Quantity("lambda *a: tg.jvp({f}, a, u)", 1, _second),
-    "vjp": Quantity("lambda *a: tg.vjp({f}, *a)[1](C)", 1, lambda g, s: _contracted(g, s.u)),
+    "vjp": Quantity("lambda *a: tg.vjp({f}, *a)[1](C)", 1, _of_all),
+    "vjp of two": Quantity("lambda *a: tg.vjp(lambda *b: twice({f}(*b)), *a)[1]((C, C))", 1, _of_all, "real"),
     "jacobian": Quantity("tg.jacobian({f}, {A})", 1, _rows, "real"),
     "jacobian forward": Quantity("tg.jacobian({f}, {A}, mode='forward')", 1, _rows, "real"),
     "jacobian reverse": Quantity("tg.jacobian({f}, {A}, mode='reverse')", 1, _rows, "real"),
@@ -218,12 +224,14 @@ def expected(mode: Mode, setting: Setting, oracle: Oracle, point: int) -> Estima
     if found is None or mode.quantity not in _SEEDED:
         return found
     seed = np.asarray(setting.seed)
+    if mode.quantity == "vjp of two":
+        seed = seed * (1 + np.cos(oracle.value(point, contents)))
     return Estimate(
         np.asarray(dot((seed,), (found.value,))), found.error * max(1.0, float(np.sum(np.abs(seed))))
     )
 
 
-_SEEDED = ("vjp", "reverse over forward", "hvp of jvp")
+_SEEDED = ("vjp", "vjp of two", "reverse over forward", "hvp of jvp")
 
 
 def fits(mode: Mode, program: Program, value: np.ndarray) -> bool:
@@ -258,11 +266,9 @@ def draw_modes(rng: np.random.Generator, program: Program, value: np.ndarray, co
     if program.uses("for i in"):
         chance, called = [0.2, 0.15, 0.1, 0.5, 0.05], [0.48, 0.1, 0.05, 0.12, 0.21, 0.04]
     for _ in range(40):
-        mode = Mode(
-            str(rng.choice(inner, p=chance)),
-            str(rng.choice(quantities, p=weights / weights.sum())),
-            str(rng.choice(OUTER, p=called)),
-        )
+        quantity = str(rng.choice(quantities, p=weights / weights.sum()))
+        outer = "" if QUANTITIES[quantity].eager else str(rng.choice(OUTER, p=called))
+        mode = Mode(str(rng.choice(inner, p=chance)), quantity, outer)
         if mode not in found and fits(mode, program, value):
             found.append(mode)
         if len(found) == count:

@@ -68,7 +68,7 @@ class Program:
 
     def on_tensors(self) -> dict[str, Any]:
         """Return a new namespace in which `f` is the function on Tensors."""
-        return define(self.text, {**TAPE, "tg": tg, "dot": dot}, self.constants[0])
+        return define(self.text, {**TAPE, "tg": tg, "dot": dot, "twice": twice}, self.constants[0])
 
     def moved(self, arguments: Arrays, direction: Arrays, step: float) -> Arrays:
         """Return arguments that are moved along a direction: zeros of it leave the bits of a part as they are."""
@@ -95,6 +95,11 @@ def widened(x: np.ndarray) -> np.ndarray:
 def dot(arrays: Sequence[Any], others: Sequence[Any]) -> Any:
     """Return the real inner product of two tuples of arrays."""
     return sum(np.sum(np.real(np.conj(a) * b)) for a, b in zip(arrays, others, strict=True))
+
+
+def twice(y: Any) -> tuple[Any, Any]:
+    """Return a value, and another one that is computed from it."""
+    return y, np.sin(y)
 
 
 def _moved(x: np.ndarray, d: np.ndarray, step: float) -> np.ndarray:

@@ -184,6 +184,7 @@ _HEAD = """import numpy as np
 import tapegrad as tg
 from tapegrad import cond, fori_loop, grad, hvp, jvp, scan, vmap, while_loop
 
+twice = lambda y: (y, np.sin(y))
 dot = lambda a, b: sum(np.sum(np.real(np.conj(x) * y)) for x, y in zip(a, b))
 """
 _BACKWARD = """
