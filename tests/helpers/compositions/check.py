@@ -150,7 +150,7 @@ def _judged(program: Program, mode: Mode, error: Exception) -> Finding:
         isinstance(error, TypeError | ValueError | RuntimeError | np.linalg.LinAlgError)
         and any(phrase in text for phrase in _PHRASES)
     )
-    if is_refusal:
+    if is_refusal and not isinstance(error, errors.CertificateError):
         raise Refused(text) from error
     return Finding(program, mode, type(error).__name__, -1, text, "a result")
 
