@@ -72,6 +72,17 @@ CASES = {
     "solve, transposed": (lambda a, b: L.solve(a.T, b), lambda a, b: np.linalg.solve(a.T, b), SQUARE, TALL),
     "solve, real matrix": (L.solve, np.linalg.solve, SQUARE.real, SQUARE[0]),
     "solve, shared matrix": (L.solve, np.linalg.solve, STACK[0], numbers(2, 3, 2)),
+    "lu, both factors": (
+        lambda a: tg.stack(L.lu(a)[1:]), lambda a: np.stack(scipy.linalg.lu(a)[1:]), STACK
+    ),
+    "lu, permuted": (
+        lambda a: L.lu(a, permute_l=True)[0], lambda a: scipy.linalg.lu(a, permute_l=True)[0], LARGE[0]
+    ),
+    "lu_factor, large": (lambda a: L.lu_factor(a)[0], lambda a: scipy.linalg.lu_factor(a)[0], numbers(13, 13)),
+    "lu_solve, adjoint": (
+        lambda a, b: L.lu_solve(L.lu_factor(a), b, 2),
+        lambda a, b: scipy.linalg.lu_solve(scipy.linalg.lu_factor(a), b, 2), SQUARE, TALL,
+    ),
     "inv": (L.inv, np.linalg.inv, STACK),
     "det": (L.det, np.linalg.det, STACK),
     "det, singular": (L.det, np.linalg.det, SQUARE - np.outer(SQUARE[:, 0], np.eye(5)[0])),
@@ -203,7 +214,8 @@ def test_second_derivatives(name):
 
 
 @pytest.mark.parametrize(
-    "name", ["matmul, large", "solve", "inv", "det", "cholesky", "eigvalsh", "svdvals", "expm"]
+    "name",
+    ["matmul, large", "solve", "lu, both factors", "inv", "det", "cholesky", "eigvalsh", "svdvals", "expm"],
 )
 def test_recordings_repeat_what_was_computed(name):
     function, _, *arguments = CASES[name]
@@ -303,14 +315,12 @@ def test_characteristic_polynomials_of_real_matrices_are_real(matrix):
 REFUSED = {
     "sqrtm": L.sqrtm,
     "logm": L.logm,
-    "lu": L.lu,
-    "lu_factor": L.lu_factor,
     "solve_sylvester": lambda a: L.solve_sylvester(np.kron(np.eye(8), a), np.kron(np.eye(8), a), np.eye(40)),
 }
 
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_refusals_name_function_and_dtype_and_what_to_write(name):
-    instead = {"sqrtm": "eig", "logm": "eig", "solve_sylvester": "inv\\(V\\)"}.get(name, "solve, inv, det")
+    instead = {"sqrtm": "eig", "logm": "eig", "solve_sylvester": "inv\\(V\\)"}[name]
     with pytest.raises(tg.UnsupportedError, match=f"tapegrad.linalg.{name}: .*complex.*{instead}"):
         REFUSED[name](tg.tensor(SQUARE))

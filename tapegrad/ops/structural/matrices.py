@@ -307,7 +307,14 @@ MATRICES: tuple[Structural, ...] = (
         of_columns=True,
         complexes="complexes.systems",
     ),
-    _of_matrices("lu_triangles", "systems.lu_factor", (("x1", "y"), None), SquareParams, factor=1),
+    _of_matrices(
+        "lu_triangles",
+        "systems.lu_factor",
+        (("x1", "y"), None),
+        SquareParams,
+        factor=1,
+        complexes="systems.lu_factor",
+    ),
     # x0: factors, as integers
     Structural(
         "lu_pivots",
@@ -326,6 +333,7 @@ MATRICES: tuple[Structural, ...] = (
         "systems.lu_factor.exchange_rows_{direction}_{dtype}",
         (("x1",), None),
         ExchangeParams,
+        dtypes=_NUMBERS,
         fixed_dtypes={1: "i64"},
         writes=(0,),
         transpose="exchanged_back",

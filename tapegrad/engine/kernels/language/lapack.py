@@ -213,6 +213,13 @@ def conjugate(source: Matrix, into: Matrix, zero: Any) -> None:
 
 
 @always_inline
+def conjugate_in_place(a: Matrix, zero: Any) -> None:
+    """Replace the elements of a complex matrix by their conjugates; real ones stay."""
+    if np.iscomplexobj(zero):
+        conjugate(a, a, zero)
+
+
+@always_inline
 def eps_of(zero: Any) -> float:
     """Return the distance of 1 from the next number of a dtype, or of the dtype of a complex number's parts."""
     return _EPS if size_of(zero.real) == 8 else _SINGLE_EPS
@@ -400,12 +407,9 @@ def substitute(loops: int, routines: Lapack, t: Matrix, x: Matrix, lower: int, u
 @always_inline
 def substitute_adjoint(loops: int, routines: Lapack, t: Matrix, x: Matrix, lower: int, unit: int) -> None:
     """Solve ``T^H X = B`` in place, of real numbers ``T^T X = B``; `lower` says which triangle T^H is."""
-    zero = routines.zero
-    if np.iscomplexobj(zero):
-        conjugate(x, x, zero)
+    conjugate_in_place(x, routines.zero)
     substitute(loops, routines, matmul.transposed(t), x, lower, unit)
-    if np.iscomplexobj(zero):
-        conjugate(x, x, zero)
+    conjugate_in_place(x, routines.zero)
 
 
 @always_inline

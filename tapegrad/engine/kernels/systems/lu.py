@@ -20,7 +20,7 @@ from tapegrad.engine.kernels.language.lapack import (
     at,
     by_columns,
     by_rows,
-    conjugate,
+    conjugate_in_place,
     copy,
     factor_bytes,
     is_singular,
@@ -66,13 +66,21 @@ def exchange_pair(a: Matrix, i: int, other: int, zero: Any) -> None:
 
 
 @always_inline
+def _pivot_size(value: Any) -> float:
+    """Return the size by which rows are chosen; of a complex number LAPACK's, the sum of both parts' sizes."""
+    if np.iscomplexobj(value):
+        return abs(value.real) + abs(value.imag)
+    return abs(value)
+
+
+@always_inline
 def _factor_fixed(a: int, exchanges: int, n: int, zero: Any) -> None:
     """Factor a matrix of few rows; inlined with a constant `n`, so that the loops are unrolled."""
     size = size_of(zero)
     for k in range(n):
-        found, largest = k, abs(load_at(a, (k + n * k) * size, zero))
+        found, largest = k, _pivot_size(load_at(a, (k + n * k) * size, zero))
         for i in range(k + 1, n):
-            value = abs(load_at(a, (i + n * k) * size, zero))
+            value = _pivot_size(load_at(a, (i + n * k) * size, zero))
             if value > largest:
                 found, largest = i, value
         store_i32(exchanges, k, np.int32(found + 1))
@@ -182,11 +190,9 @@ def solve(loops: int, routines: Lapack, factor: int, x: Matrix, transpose: int) 
 @noinline
 def solve_adjoint(loops: int, routines: Lapack, factor: int, x: Matrix, transpose: int) -> None:
     """Solve in place with the conjugate transpose of what `solve` solves with."""
-    if np.iscomplexobj(routines.zero):
-        conjugate(x, x, routines.zero)
+    conjugate_in_place(x, routines.zero)
     solve(loops, routines, factor, x, 1 - transpose)
-    if np.iscomplexobj(routines.zero):
-        conjugate(x, x, routines.zero)
+    conjugate_in_place(x, routines.zero)
 
 
 # --- lu --------------------------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """LU factors as differentiable matrices, and row exchanges.
 
-``A = P L U`` has ``A_bar = P L^-T (tril(L^T L_bar, -1) + triu(U_bar U^T)) U^-T``, and with
+``A = P L U`` has ``A_bar = P L^-H (tril(L^H L_bar, -1) + triu(U_bar U^H)) U^-H``, H the conjugate transpose, and with
 ``G = L^-1 P^T A_dot U^-1`` the tangents ``L tril(G, -1)`` and ``triu(G) U`` (Walter and Lehmann 2010).
 """
 
@@ -17,6 +17,8 @@ from tapegrad.engine.kernels.language.lapack import (
     by_columns,
     by_rows,
     clear_triangle,
+    complex_libraries,
+    conjugate_in_place,
     copy,
     factor_bytes,
     is_singular,
@@ -41,7 +43,7 @@ from tapegrad.engine.kernels.systems.lu import exchange_pair, exchange_rows
 from tapegrad.engine.kernels.systems.stacks import clear_if_written, write_nan
 from tapegrad.ops.structural.matrices import ExchangeParams, PivotParams, SquareParams
 
-LIBRARY = libraries(("lu_triangles",))
+LIBRARY = libraries(("lu_triangles",)) | complex_libraries(("lu_triangles",))
 
 
 # --- triangles -------------------------------------------------------------------------------------------------
@@ -91,7 +93,10 @@ def _merge(lower: Matrix, upper: Matrix, into: Matrix, zero: Any) -> None:
 def _cotangent(
     loops: int, routines: Lapack, y: Matrix, y_bar: Matrix, exchanges: int, into: Matrix, scratch: int
 ) -> None:
-    """Add the cotangent of one matrix; the scratch has room for four squares."""
+    """Add the cotangent of one matrix; the scratch has room for four squares.
+
+    Of a complex matrix it is the conjugate of the real formula's for the conjugate of `y_bar`.
+    """
     n, zero, products, write = y.rows, routines.zero, routines.products, np.int64(1)
     size = n * n * size_of(zero)
     one, g = by_rows(scratch, n, n, zero), by_rows(scratch + size, n, n, zero)
@@ -99,15 +104,18 @@ def _cotangent(
     copy(y, one, zero)
     clear_triangle(one, write, zero)
     copy(y_bar, g, zero)
+    conjugate_in_place(g, zero)
     clear_triangle(g, write, zero)
     product(loops, products, g, transposed(one), above, write)
     _lower(y, one, zero)
     _strictly_lower(y_bar, g, zero)
+    conjugate_in_place(g, zero)
     product(loops, products, transposed(one), g, below, write)
     _merge(below, above, g, zero)
     substitute(loops, routines, transposed(one), g, np.int64(0), np.int64(1))
     substitute(loops, routines, y, transposed(g), np.int64(0), np.int64(0))
     exchange_rows(g, exchanges, True, zero)
+    conjugate_in_place(g, zero)
     add(g, into, np.int64(0), zero)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.errors import UnsupportedError
-from tapegrad.frontend.conversions.complex_views import adjoint
+from tapegrad.frontend.conversions.complex_views import adjoint, conjugate, part_dtype
 from tapegrad.frontend.functions.matrices.decompositions import by_lower_triangle
 from tapegrad.frontend.functions.matrices.matrices import (
     Systems,
@@ -19,7 +19,6 @@ from tapegrad.frontend.functions.matrices.matrices import (
     lu_factors,
     pivots,
     prepared,
-    real_square,
     record,
     rules_of_systems,
     solved,
@@ -284,8 +283,7 @@ def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> t
 
 
 def _packed_factors(a: Any, name: str) -> tuple[Tensor, Any]:
-    instead = "solve, inv, det and slogdet take complex ones, and qr factors them"
-    x = in_c_order(real_square(a, name, instead))
+    x = in_c_order(square(a, name))
     factors = lu_factors(x, name)
     packed = record("lu_triangles", [x, factors], x.shape, SquareParams(count_of(x), x.shape[-1]), name)
     piv = pivots(factors, x.shape[-1], name)
@@ -345,7 +343,7 @@ def lu(
             f"{name}: p_indices=True is not supported; compute it from p by tapegrad.argmax(p, -1)"
         )
     packed, piv = _packed_factors(a, "tapegrad.linalg.lu")
-    one = from_array(np.eye(packed.shape[-1], dtype=packed.dtype), constant=True)
+    one = from_array(np.eye(packed.shape[-1], dtype=part_dtype(packed.dtype)), constant=True)
     system = systems(packed, with_stack(one, packed.shape[:-2]), name)
     rows = _rows(piv, system, name)
     lower, upper = tril(packed, -1) + one, triu(packed)
@@ -366,7 +364,7 @@ def lu_solve(
     b : Tensor or array_like, shape (m,) or (..., m, k)
         Right sides.
     trans : {0, 1, 2}, default 0
-        Whether to solve ``a.T @ x == b`` instead, for all but 0.
+        Whether to solve ``a.T @ x == b`` (1) or ``a.conj().T @ x == b`` (2) instead.
     overwrite_b : bool, default False
         Of no effect.
     check_finite : bool, default True
@@ -397,7 +395,7 @@ def lu_solve(
     lu, side = in_common_dtype(square(lu_and_piv[0], name), as_numbers(b, name))
     system = systems(lu, side, name)
     rows = _rows(lu_and_piv[1], system, name)
-    own, x = in_c_order(system.a), system.b
+    own, x = in_c_order(conjugate(system.a) if trans == 2 else system.a), system.b
     for lower in (False, True) if trans else (True, False):
         if lower and not trans:
             x = _exchanged(x, rows, system, False, name)
@@ -468,11 +466,12 @@ def _triangles(y: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _lu_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
-    y, y_bar = step.y, step.dense(y_bar, -1)
+    y, y_bar = step.y, conjugate(step.dense(y_bar, -1))
     lower, upper = _triangles(y)
     g = tril(matmul(transposed(lower), tril(y_bar, -1)), -1) + triu(matmul(triu(y_bar), transposed(upper)))
     left = _left_divided(y, g, True, True)
-    return {0: _rows_exchanged(step, transposed(_left_divided(y, transposed(left), False, False)), 1)}
+    own = transposed(_left_divided(y, transposed(left), False, False))
+    return {0: conjugate(_rows_exchanged(step, own, 1))}
 
 
 def _lu_forward(step: Step, x_dot: Value, *_: None) -> Value:
