@@ -26,8 +26,15 @@ def is_moderate(value: Any) -> bool:
     if value.dtype.kind not in "fc":
         return value.size <= _MAX_ELEMENTS
     size = np.abs(value)
-    is_cancelled = bool(np.any((size > 0) & (size < _MIN_MAGNITUDE)))  # nothing but rounding errors
-    return 0 < value.size <= _MAX_ELEMENTS and bool(np.all(size < _MAX_MAGNITUDE)) and not is_cancelled
+    return (
+        0 < value.size <= _MAX_ELEMENTS and bool(np.all(size < _MAX_MAGNITUDE)) and not _is_cancelled(value)
+    )
+
+
+def _is_cancelled(value: Any) -> bool:
+    """Return whether a part of an element is nothing but rounding errors."""
+    least = _MIN_MAGNITUDE * np.minimum(np.abs(value), 1.0) if value.dtype.kind == "c" else _MIN_MAGNITUDE
+    return any(bool(np.any((part != 0) & (np.abs(part) < least))) for part in (value.real, value.imag))
 
 
 def is_floating(value: Any) -> bool:

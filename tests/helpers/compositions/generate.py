@@ -5,12 +5,14 @@
 
 import itertools
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from helpers.compositions.blocks import BLOCKS, draw_block
-from helpers.compositions.draw import Scope, indented, plain_namespace
-from helpers.compositions.program import Arrays, Program
+from helpers.compositions.draw import Scope, indented, is_moderate, plain_namespace, run
+from helpers.compositions.program import NUMPY, Arrays, Program
 from helpers.compositions.templates import FEATURES
 
 _SHAPES = [(), (3,), (4,), (5,), (8,), (3, 3), (2, 2), (4, 3), (2, 3), (2, 3, 2), (1, 3), (16,)]
@@ -36,7 +38,8 @@ def _attempt(rng: np.random.Generator, seed: int, features: tuple[str, ...]) -> 
     scope = Scope(rng, features, plain_namespace(arguments, constants), list(arguments))
     _statements(scope, int(rng.integers(3, 17)))
     text = _text(scope, list(arguments))
-    return _program(rng, text, arguments, constants, seed, "single" in features and rng.random() < 0.4)
+    is_single = "single" in features and rng.random() < 0.4
+    return _program(rng, text, scope.lines, (arguments, constants), seed, is_single)
 
 
 def _features(rng: np.random.Generator) -> tuple[str, ...]:
@@ -132,37 +135,39 @@ def _vector_of(scope: Scope, names: list[str]) -> str:
 def _program(
     rng: np.random.Generator,
     text: str,
-    arguments: dict[str, np.ndarray],
-    constants: dict[str, np.ndarray],
+    lines: Sequence[str],
+    arrays: tuple[dict[str, np.ndarray], dict[str, np.ndarray]],
     seed: int,
     is_single: bool,
 ) -> Program | None:
     """Return the program with further points at which it can be computed, or `None`."""
-    base: Arrays = tuple(arguments.values())
-    points, contents = [base], [constants]
-    for k in range(2):
-        points.append(tuple(_varied(rng, x, 0.4 * k) for x in base))
-        contents.append({name: x * (0.7 + 0.6 * k) for name, x in constants.items()})
+    base, constants = tuple(arrays[0].values()), arrays[1]
+    points = [base, *(tuple(_varied(rng, x, 0.4 * k) for x in base) for k in range(2))]
+    contents = [constants, *({name: x * (0.7 + 0.6 * k) for name, x in constants.items()} for k in range(2))]
     argnums = _argnums(rng, base)
     directions = (_direction(rng, base, argnums), _direction(rng, base, argnums))
     if is_single:
         points = [tuple(map(_single, point)) for point in points]
         directions = (tuple(map(_single, directions[0])), tuple(map(_single, directions[1])))
-    program = Program(text, points, contents, directions, is_single, seed)
+    program = Program(text, points, contents, directions, is_single, seed, argnums)
+    fine = [k for k in range(3) if _is_fine(program, k, lines, tuple(arrays[0]))]
+    chosen = {"points": [points[k] for k in fine], "constants": [contents[k] for k in fine]}
+    return replace(program, **chosen) if 0 in fine else None
+
+
+def _is_fine(program: Program, k: int, lines: Sequence[str], names: Sequence[str]) -> bool:
+    """Return whether all values at a point are moderate, and the result has the shape that it has at the first one."""
     try:
-        values = [program.reference(points[k], k) for k in range(3)]
+        values = plain_namespace(dict(zip(names, program.points[k], strict=True)), program.constants[k])()
+        run("\n".join(lines), values)
+        first, value = (program.reference(program.points[j], j) for j in (0, k))
     except Exception:  # another branch fails
-        return None
-    shape = values[0].shape  # that of a mask's elements may be another one elsewhere
-    fine = [k for k, value in enumerate(values) if _is_fine(value) and value.shape == shape]
-    if 0 not in fine:
-        return None
-    return Program(
-        text, [points[k] for k in fine], [contents[k] for k in fine], directions, is_single, seed, argnums
-    )
+        return False
+    is_moderate_everywhere = all(is_moderate(each) for name, each in values.items() if name not in NUMPY)
+    return is_moderate_everywhere and value.shape == first.shape and _is_small(value)
 
 
-def _is_fine(value: np.ndarray) -> bool:
+def _is_small(value: np.ndarray) -> bool:
     return value.size <= 200 and value.dtype.kind in "fc" and bool(np.all(np.abs(value) < 1e5))
 
 
