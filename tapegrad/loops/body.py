@@ -46,7 +46,7 @@ class MissingOperandError(UnrecordedWayError):
         What the branch is known by.
     """
 
-    def __init__(self, lifted: Sequence[Tensor], outcomes: list[bytes]) -> None:
+    def __init__(self, lifted: Sequence[Tensor], outcomes: Sequence[bytes]) -> None:
         super().__init__(
             "a branch of a loop computes with a Tensor of the function around that is no operand of it"
         )
@@ -195,7 +195,7 @@ class LoopBody(BodyPrograms):
         try:
             trace = self._recorded(arrays, constants)
         except (EndedRecordingError, OuterTensorError) as error:
-            raise MissingOperandError((), []) from error
+            raise MissingOperandError((), ()) from error
         if len(trace.lifted) > len(self.lifted):
             raise MissingOperandError(trace.lifted, trace.outcomes)
         # a loop inside it may have got further operands for a branch of its own
