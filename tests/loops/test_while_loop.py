@@ -156,6 +156,7 @@ import tapegrad as tg
 signal.signal(signal.SIGINT, signal.default_int_handler)
 tg.while_loop(lambda x: x < 3, lambda x: x + 1, 0.0)
 f = tg.{wrap}(lambda x: tg.while_loop(lambda c: c > 0, lambda c: {body}, x))
+f(-1.0)  # no iteration, but all is compiled
 def send():
     time.sleep(0.5)
     os.kill(os.getpid(), signal.SIGINT)
@@ -167,16 +168,17 @@ except KeyboardInterrupt:
 """
 
 
+# A millisecond, and an instruction
+SLOW = "tg.fori_loop(0, 60000, lambda i, e: tg.sin(e) + 2.0, d)"
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise")
 @pytest.mark.parametrize(
     ("wrap", "body"),
     [
         ("jit", "c + 1.0"),
         ("grad", "c + 1.0"),
-        (
-            "jit",
-            "tg.fori_loop(0, 60000, lambda i, d: tg.sin(d) + 2.0, c)",
-        ),  # a millisecond, of few instructions
+        ("jit", f"tg.fori_loop(0, 300, lambda j, d: {SLOW}, c)"),
     ],
 )
 def test_endless_loops_are_interrupted(wrap, body):
