@@ -225,20 +225,19 @@ def stft(  # noqa: PLR0913  SciPy's arguments
     return frequencies(length, 1 / fs), times, moveaxis(found, -1, axis)
 
 
-def _without_trend(segments: Tensor, detrend: Any) -> Tensor:
+def _without_trend(segments: Any, detrend: Any) -> Any:
     """Return segments less their means or straight lines, or what a function makes of them."""
     if detrend is None or detrend is False:
         return segments
     if callable(detrend):
-        return detrend(segments)  # type: ignore[no-any-return]
+        return detrend(segments)
     if detrend not in ("constant", "linear"):
         raise ValueError(
             f"stft: detrend={detrend!r} must be 'linear', 'constant', False or a function of segments"
         )
     columns = np.vander(np.linspace(-1.0, 1.0, segments.shape[-1]), 2 if detrend == "linear" else 1)
     basis = np.linalg.qr(columns)[0].astype(_real_dtype(segments))
-    found: Tensor = segments - (segments @ basis) @ basis.T
-    return found
+    return segments - (segments @ basis) @ basis.T
 
 
 def istft(  # noqa: PLR0913  SciPy's arguments

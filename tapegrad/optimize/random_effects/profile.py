@@ -61,8 +61,8 @@ def _crossing(values: np.ndarray, roots: np.ndarray, otherwise: float) -> float:
     return float(np.interp(_ROOT_95, roots[ends], values[ends]))
 
 
-class _Side:
-    """One side of a profile: its points from the estimate outwards.
+class _ProfileSide:
+    """Side of a profile: its points from the estimate outwards.
 
     Steps are chosen by the rise of the root of the likelihood's fall, which is even along a parabola. The standard
     error may be a hundred times too long on a steep side, and the other one may be flat for ever.
@@ -170,7 +170,7 @@ def profile_of(
     """
     found = [(float(free[group]), least)]
     for direction in (-1.0, 1.0):
-        side = _Side(model, free, effects, least, group)
+        side = _ProfileSide(model, free, effects, least, group)
         side.walk(direction * _REACH * spread / points, points)
         found += zip(side.values[1:], side.funs[1:], strict=True)
     values, fun = np.array(sorted(found)).T
