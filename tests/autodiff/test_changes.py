@@ -60,6 +60,16 @@ def test_writes_behind_the_tapes_back_are_found(name: str, write: Write, dtype: 
         y.backward(create_graph=True)
 
 
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_both_parts_of_complex_numbers_are_looked_at(dtype: Any) -> None:
+    for change in (1e-3, 1e-3j):
+        x = tg.asarray(np.array([1.0 + 2.0j, 3.0], dtype))
+        y = tg.sum(abs(x))
+        x.data[0] += change
+        with pytest.raises(tg.ChangedValueError):
+            y.backward()
+
+
 @pytest.mark.parametrize("write", [by_operator, through_data])
 def test_results_are_looked_at_too(write: Write) -> None:
     x = tg.tensor([1.0, 2.0, 3.0])

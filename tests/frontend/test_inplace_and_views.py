@@ -505,6 +505,27 @@ def test_values_read_between_writes_are_differentiated_in_any_order(order, gone)
         assert x.grad.tolist() == [8 * v if i <= k else 0.0 for i, v in enumerate(x.data)]
 
 
+@pytest.mark.parametrize("key", [slice(3, 5), slice(None, None, 7), [3, 4], 5])
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16"])
+def test_elements_of_every_size_are_kept_whole(dtype, key):
+    """A write to few elements of a large array keeps these alone; of complex128 they have 16 bytes."""
+    values = np.linspace(0.7, 1.9, 200).astype(dtype)
+    x, expected = tg.tensor(values * (1 - 0.3j if dtype[0] == "c" else 1)), np.ones(200, dtype)
+    expected[key] = 2 * x.data[key].conj()
+    w = x * 1.0
+    w[key] = w[key] * w[key]
+    loss = np.sum(w.real)
+    along = tg.jvp(lambda x: _squared_at(x * 1.0, key), (x.data,), (x.data,))[1]
+    loss.backward()
+    np.testing.assert_allclose(x.grad, expected, rtol=1e-6)
+    np.testing.assert_allclose(along, x.data * expected.conj(), rtol=1e-6)
+
+
+def _squared_at(w, key):
+    w[key] = w[key] * w[key]
+    return w
+
+
 def test_a_result_that_is_kept_does_not_make_writes_keep_more_and_more():
     y = tg.ones(200)
     kept = np.sum(y[:100] * y[:100])

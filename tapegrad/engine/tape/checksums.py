@@ -32,7 +32,9 @@ _SEED, _PRIME = 1469598103934665603, 1099511628211  # of the hash by Fowler, Nol
 
 @inline_njit
 def _bits(address, item):
-    """Return the bits of the element at an address."""
+    """Return the bits of the element at an address; of both parts of a complex128 a number that depends on each."""
+    if item == 16:
+        return (load_i64(address, 0) * _PRIME) ^ load_i64(address, 1)
     if item == 8:
         return load_i64(address, 0)
     if item == 4:

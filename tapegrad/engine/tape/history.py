@@ -158,23 +158,30 @@ def log_elements(history, numbers, elements, item):
 
 
 @inline_njit
+def _move_word(element, kept, back):
+    old = load_i64(element, 0)
+    if back:
+        store_i64(element, 0, load_i64(kept, 0))
+    store_i64(kept, 0, old)
+
+
+@inline_njit
 def _move(element, kept, item, back):
     """Copy an element to the record; with `back`, exchange it with the recorded one."""
-    if item == 8:
-        old = load_i64(element, 0)
-        if back:
-            store_i64(element, 0, load_i64(kept, 0))
-        store_i64(kept, 0, old)
+    if item >= 8:  # of complex128 there are two
+        for part in range(item // 8):
+            _move_word(element + 8 * part, kept + 8 * part, back)
     elif item == 4:
         old32 = load_i32(element, 0)
         if back:
             store_i32(element, 0, load_i32(kept, 0))
         store_i32(kept, 0, old32)
     else:
-        old8 = load_u8(element, 0)
-        if back:
-            store_u8(element, 0, load_u8(kept, 0))
-        store_u8(kept, 0, old8)
+        for part in range(item):
+            old8 = load_u8(element, part)
+            if back:
+                store_u8(element, part, load_u8(kept, part))
+            store_u8(kept, part, old8)
 
 
 @inline_njit
