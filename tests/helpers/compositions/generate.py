@@ -72,8 +72,8 @@ def _array(rng: np.random.Generator, shape: tuple[int, ...], is_complex: bool, i
     if is_complex:
         found = np.empty(shape, complex)
         found.real, found.imag = (_array(rng, shape, False, is_exact) for _ in range(2))
-        if is_exact:
-            found.imag *= 0.0
+        if is_exact:  # on the real axis, from above or below, and not at zero, where roots have no derivative
+            found.real, found.imag = np.where(found.real == 0, 1.5, found.real), found.imag * 0.0
         return found
     if is_exact:
         return np.asarray(rng.choice(_EXACT, shape))

@@ -135,7 +135,7 @@ QUANTITIES: dict[str, Quantity] = {
     ),
     "jvp": Quantity("lambda *a: tg.jvp({f}, a, u)", 1, _second),
     "vjp": Quantity("lambda *a: tg.vjp({f}, *a)[1](C)", 1, _of_all),
-    "vjp of two": Quantity("lambda *a: tg.vjp(lambda *b: twice({f}(*b)), *a)[1]((C, C))", 1, _of_all, "real"),
+    "vjp of two": Quantity("lambda *a: tg.vjp({two}, *a)[1]((C, C))", 1, _of_all, "real"),
     "jacobian": Quantity("tg.jacobian({f}, {A})", 1, _rows, "real"),
     "jacobian forward": Quantity("tg.jacobian({f}, {A}, mode='forward')", 1, _rows, "real"),
     "jacobian reverse": Quantity("tg.jacobian({f}, {A}, mode='reverse')", 1, _rows, "real"),
@@ -190,7 +190,9 @@ class Mode:
 
     def text(self, argnums: tuple[int, ...]) -> str:
         """Return the definition of a function `q` of the arguments."""
-        q = QUANTITIES[self.quantity].text.format(f=f"({INNER[self.inner]})", A=argnums, k=argnums[0])
+        f, of_two = INNER[self.inner], "lambda *b: twice(f(*b))"
+        two = f.replace("(f", f"({of_two}") if self.inner else of_two
+        q = QUANTITIES[self.quantity].text.format(f=f"({f})", two=two, A=argnums, k=argnums[0])
         return _OUTER_TEXT[self.outer].format(q=q)
 
     @property
