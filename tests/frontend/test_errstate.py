@@ -181,6 +181,13 @@ def test_a_result_without_a_cotangent_contributes_nothing() -> None:
     tg.check_grads(log_density, (GOOD, side))
 
 
+def test_factors_of_a_singular_matrix_without_a_cotangent_contribute_nothing() -> None:
+    with nan:
+        slope = tg.grad(lambda a: tg.sum(tg.linalg.lu_factor(a)[0][0] ** 2))(np.stack([GOOD, SINGULAR]))
+    assert np.isfinite(slope[0]).all()
+    np.testing.assert_array_equal(slope[1], 0)
+
+
 def test_recorded_functions_are_kept_for_both_choices() -> None:
     function = VALUES["cholesky"][0]
     recorded = tg.jit(function)

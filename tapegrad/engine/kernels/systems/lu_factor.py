@@ -40,7 +40,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
 )
 from tapegrad.engine.kernels.language.status import OUT_OF_MEMORY, OUT_OF_RANGE, SINGULAR
 from tapegrad.engine.kernels.systems.lu import exchange_pair, exchange_rows
-from tapegrad.engine.kernels.systems.stacks import clear_if_written, write_nan
+from tapegrad.engine.kernels.systems.stacks import are_zeros, clear_if_written, write_nan
 from tapegrad.ops.structural.matrices import ExchangeParams, PivotParams, SquareParams
 
 LIBRARY = libraries(("lu_triangles",)) | complex_libraries(("lu_triangles",))
@@ -164,7 +164,8 @@ def _derivative(frame: int, loops: int, routines: Lapack, reverse: bool) -> int:
             status = SINGULAR
             break
         if is_singular(own, zero):
-            write_nan(x_bar if reverse else y_bar, bytes_, zero)
+            if not (reverse and are_zeros(y_bar, bytes_, zero)):
+                write_nan(x_bar if reverse else y_bar, bytes_, zero)
         elif reverse:
             _cotangent(loops, routines, own, bar, exchanges, other, scratch)
         else:
