@@ -372,9 +372,13 @@ MATRICES: tuple[Structural, ...] = (
     ),
     _of_matrices("cholesky", "systems.cholesky", (("y",),), SquareParams, complexes="complexes.cholesky"),
     _of_matrices("expm", "spectra.expm", (("x0",),), SquareParams, complexes="spectra.expm"),
-    _of_matrices("sqrtm", "spectra.sylvester", (("y",),), SquareParams),
+    _of_matrices("sqrtm", "spectra.sylvester", (("y",),), SquareParams, complexes="spectra.sylvester"),
     _of_matrices(
-        "sylvester", "spectra.sylvester", (("x0", "x1", "y"),) * 2 + (("x0", "x1"),), SylvesterParams
+        "sylvester",
+        "spectra.sylvester",
+        (("x0", "x1", "y"),) * 2 + (("x0", "x1"),),
+        SylvesterParams,
+        complexes="spectra.sylvester",
     ),
     # x0: matrices, x1: cutoff of singular values, relative to the largest
     _of_matrices("pinv", "spectra.pinv", (("x0", "y"), None), PinvParams, shared_operands=(1,)),

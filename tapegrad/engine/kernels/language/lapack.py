@@ -32,6 +32,7 @@ _UNITARY = {"orgqr": "ungqr"}  # what LAPACK calls routines of complex numbers o
 UPPER, LOWER = np.uint8(ord("U")), np.uint8(ord("L"))
 LEFT, RIGHT = np.uint8(ord("L")), np.uint8(ord("R"))
 PLAIN, TRANSPOSED = np.uint8(ord("N")), np.uint8(ord("T"))
+ADJOINT = np.uint8(ord("C"))  # of real matrices the transpose
 UNIT = np.uint8(ord("U"))
 ALL = np.uint8(ord("A"))
 SOME = np.uint8(ord("S"))
@@ -88,6 +89,8 @@ class Complexes(NamedTuple):
     geqrf: int
     orgqr: int
     geev: int
+    gees: int
+    trsyl: int
     part: int
     products: Routines
     zero: Any

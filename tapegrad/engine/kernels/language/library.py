@@ -126,7 +126,7 @@ LAPACK: tuple[str, ...] = (
     "dgetrf", "sgetrf", "dgetri", "sgetri", "dpotrf", "spotrf", "dsyevd", "ssyevd", "dgesdd", "sgesdd", "dgeqrf",
     "sgeqrf", "dorgqr", "sorgqr", "dgeev", "sgeev", "dtrsyl", "strsyl", "dgees", "sgees", "dpotri", "spotri",
     "zgetrf", "cgetrf", "zgetri", "cgetri", "zpotrf", "cpotrf", "zheevd", "cheevd", "zgesdd", "cgesdd", "zgeqrf",
-    "cgeqrf", "zungqr", "cungqr", "zgeev", "cgeev",
+    "cgeqrf", "zungqr", "cungqr", "zgeev", "cgeev", "zgees", "cgees", "ztrsyl", "ctrsyl",
 )  # fmt: skip
 
 # Functions of Fortran: the module of SciPy that has their addresses

@@ -1,7 +1,7 @@
 """Sylvester equations, ``A X + X B = Q``, and square roots of matrices, by Schur factors.
 
-``Q_bar`` solves the equation with the transposed matrices and the right side ``X_bar``, and ``A_bar = -Q_bar X^T``,
-``B_bar = -X^T Q_bar``. A square root is differentiated as the solution of ``X X_dot + X_dot X = A_dot``.
+``Q_bar`` solves the equation with the conjugate transposes and the right side ``X_bar``, and ``A_bar = -Q_bar X^H``,
+``B_bar = -X^H Q_bar``. A square root is differentiated as the solution of ``X X_dot + X_dot X = A_dot``.
 """
 
 from typing import Any
@@ -11,14 +11,16 @@ import numpy as np
 from tapegrad.engine.kernels.language.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
 from tapegrad.engine.kernels.language.lapack import (
+    ADJOINT,
     PLAIN,
-    TRANSPOSED,
     VECTORS,
     Lapack,
     add,
     at,
     by_columns,
     by_rows,
+    complex_libraries,
+    conjugate,
     copy,
     eps_of,
     info_i64,
@@ -40,12 +42,15 @@ from tapegrad.engine.kernels.language.raw_memory import (
     memset,
     size_of,
     stack_i64,
+    store_at,
 )
 from tapegrad.engine.kernels.language.status import NO_REAL_RESULT, NOT_CONVERGED, OUT_OF_MEMORY, SINGULAR
+from tapegrad.engine.kernels.systems.complex_products import product_by_adjoint, product_of_adjoint
 from tapegrad.engine.kernels.systems.stacks import are_zeros, write_nan, write_nothing
 from tapegrad.ops.structural.matrices import SquareParams, SylvesterParams
 
-LIBRARY = libraries(("sylvester", "sqrtm"), "gees", "trsyl")
+_OPS, _ROUTINES = ("sylvester", "sqrtm"), ("gees", "trsyl")
+LIBRARY = libraries(_OPS, *_ROUTINES) | complex_libraries(_OPS, *_ROUTINES)
 
 
 # --- Schur factors ---------------------------------------------------------------------------------------------
@@ -53,25 +58,50 @@ LIBRARY = libraries(("sylvester", "sqrtm"), "gees", "trsyl")
 
 @always_inline
 def _schur_bytes(n: int, zero: Any) -> int:
-    """Return the bytes of the triangle, the vectors after it, and the workspace of the routine."""
-    return (2 * n * n + 10 * n + 8) * size_of(zero) + 16
+    """Return the bytes of the triangle, the vectors and their conjugates after it, and the routine's workspace."""
+    return (3 * n * n + 10 * n + 8) * size_of(zero) + 16
+
+
+@always_inline
+def _vectors(factors: int, n: int, zero: Any) -> Matrix:
+    """Return the Schur vectors behind a triangle."""
+    return by_columns(factors + n * n * size_of(zero), n, n, zero)
+
+
+@always_inline
+def _adjoint_vectors(factors: int, n: int, zero: Any) -> Matrix:
+    """Return the conjugate transpose of the Schur vectors, of real numbers the transpose."""
+    own = _vectors(factors, n, zero)
+    if np.iscomplexobj(zero):
+        own = by_columns(own.address + n * n * size_of(zero), n, n, zero)
+    return transposed(own)
 
 
 @noinline
 def _schur(loops: int, routines: Lapack, a: Matrix, scratch: int) -> int:
-    """Write the real Schur factors of a matrix in Fortran order, triangle, then vectors; return a status."""
+    """Write the Schur factors of a matrix in Fortran order: triangle, vectors, conjugates of complex ones.
+
+    Of a real matrix they are real, and the triangle has blocks of conjugate pairs. Return a status.
+    """
     n, zero, size, order, info = a.rows, routines.zero, size_of(routines.zero), np.int32(a.rows), info_i64()
     vectors = scratch + n * n * size
-    values = vectors + n * n * size
+    values = vectors + 2 * n * n * size
     work, lwork, count = values + 2 * n * size, np.int32(8 * n), stack_i64(1)
     copy(a, by_columns(scratch, n, n, zero), zero)
-    nothing = np.int64(0)
-    call_by_reference(
-        loops,
-        routines.gees,
-        (VECTORS, PLAIN, nothing, order, scratch, order, count, values, values + n * size, vectors, order, work, lwork,
-         nothing, info),
-    )  # fmt: skip
+    nothing, second = np.int64(0), values + n * size  # imaginary parts, of complex matrices real workspace
+    if np.iscomplexobj(zero):
+        call_by_reference(
+            loops, routines.gees,
+            (VECTORS, PLAIN, nothing, order, scratch, order, count, values, vectors, order, work, lwork, second,
+             nothing, info),
+        )  # fmt: skip
+        conjugate(_vectors(scratch, n, zero), by_columns(vectors + n * n * size, n, n, zero), zero)
+    else:
+        call_by_reference(
+            loops, routines.gees,
+            (VECTORS, PLAIN, nothing, order, scratch, order, count, values, second, vectors, order, work, lwork,
+             nothing, info),
+        )  # fmt: skip
     return 0 if load_i32(info, 0) == 0 else NOT_CONVERGED
 
 
@@ -79,15 +109,15 @@ def _schur(loops: int, routines: Lapack, a: Matrix, scratch: int) -> int:
 def _solve_triangles(loops: int, routines: Lapack, a: int, b: int, x: Matrix, transpose: int) -> int:
     """Solve the equation with triangles in place, X in Fortran order; return a status."""
     zero, info, scale = routines.zero, info_i64(), stack_i64(1)
-    letter = TRANSPOSED if transpose else PLAIN
+    letter = ADJOINT if transpose else PLAIN
     m, n = np.int32(x.rows), np.int32(x.columns)
     call_by_reference(
         loops, routines.trsyl, (letter, letter, np.int32(1), m, n, a, m, b, n, x.address, m, scale, info)
     )
     if load_i32(info, 0) != 0:
         return SINGULAR
-    factor = load_at(scale, 0, zero)
-    if factor != routines.one:
+    factor = load_at(scale, 0, zero.real)
+    if factor != 1:
         for i in range(x.rows):
             for j in range(x.columns):
                 put(x, i, j, at(x, i, j, zero) / factor, zero)
@@ -98,16 +128,15 @@ def _solve_triangles(loops: int, routines: Lapack, a: int, b: int, x: Matrix, tr
 def _solve(
     loops: int, routines: Lapack, a: int, b: int, q: Matrix, x: Matrix, scratch: int, transpose: int
 ) -> int:
-    """Solve the equation, or that of the transposed matrices, by the Schur factors of both; return a status."""
+    """Solve the equation, or that of the conjugate transposes, by the Schur factors of both; return a status."""
     m, n, zero, products, write = q.rows, q.columns, routines.zero, routines.products, np.int64(1)
     size = size_of(zero)
-    u, v = by_columns(a + m * m * size, m, m, zero), by_columns(b + n * n * size, n, n, zero)
     inner, half = by_columns(scratch, m, n, zero), by_rows(scratch + m * n * size, m, n, zero)
-    product(loops, products, transposed(u), q, half, write)
-    product(loops, products, half, v, inner, write)
+    product(loops, products, _adjoint_vectors(a, m, zero), q, half, write)
+    product(loops, products, half, _vectors(b, n, zero), inner, write)
     status = _solve_triangles(loops, routines, a, b, inner, transpose)
-    product(loops, products, u, inner, half, write)
-    product(loops, products, half, transposed(v), x, write)
+    product(loops, products, _vectors(a, m, zero), inner, half, write)
+    product(loops, products, half, _adjoint_vectors(b, n, zero), x, write)
     return status
 
 
@@ -169,10 +198,12 @@ def _sylvester(frame: int, loops: int, routines: Lapack, direction: int) -> int:
                 if q_bar != 0:
                     add(into, by_rows(q_bar, m, n, zero), store & 4, zero)
                 negate(into, zero)
-                if a_bar != 0:
-                    product(loops, products, into, transposed(x), by_rows(a_bar, m, m, zero), store & 1)
-                if b_bar != 0:
-                    product(loops, products, transposed(x), into, by_rows(b_bar, n, n, zero), store & 2)
+                if a_bar != 0 and status == 0:
+                    bar = by_rows(a_bar, m, m, zero)
+                    status = product_by_adjoint(loops, products, into, x, bar, store & 1)
+                if b_bar != 0 and status == 0:
+                    bar = by_rows(b_bar, n, n, zero)
+                    status = product_of_adjoint(loops, products, x, into, bar, store & 2)
             q_bar += m * n * size if q_bar != 0 else 0
             a_bar += m * m * size if a_bar != 0 else 0
             b_bar += n * n * size if b_bar != 0 else 0
@@ -233,7 +264,7 @@ def _root_of_block(t: Matrix, r: Matrix, close: float, zero: Any) -> bool:
         if abs(value) <= close:
             value = zero
         put(r, 0, 0, np.sqrt(value), zero)
-        return not value < zero
+        return not value.real < 0
     mean = (at(t, 0, 0, zero) + at(t, 1, 1, zero)) / 2
     away = (at(t, 0, 0, zero) - at(t, 1, 1, zero)) / 2
     modulus = np.sqrt(mean * mean - away * away - at(t, 0, 1, zero) * at(t, 1, 0, zero))
@@ -242,6 +273,23 @@ def _root_of_block(t: Matrix, r: Matrix, close: float, zero: Any) -> bool:
     put(r, 1, 1, real - away / (2 * real), zero)
     put(r, 0, 1, at(t, 0, 1, zero) / (2 * real), zero)
     put(r, 1, 0, at(t, 1, 0, zero) / (2 * real), zero)
+    return True
+
+
+@noinline
+def _root_of_number(t: Matrix, r: Matrix, close: float, zero: Any) -> bool:
+    """Write the principal square root of a complex number, which is on the side that the sign of a zero says."""
+    value = at(t, 0, 0, zero)
+    modulus, real, imag = np.float64(abs(value)), np.float64(value.real), np.float64(value.imag)
+    if modulus <= close:
+        put(r, 0, 0, zero, zero)
+        return True
+    root = np.sqrt((modulus + abs(real)) / 2)
+    other = imag / (2 * root)
+    if real < 0:
+        other, root = (-root if 1 / imag < 0 else root), abs(other)
+    store_at(r.address, np.int64(0), root, zero.real)
+    store_at(r.address, size_of(zero.real), other, zero.real)
     return True
 
 
@@ -273,7 +321,12 @@ def _root_of_triangle(loops: int, routines: Lapack, t: Matrix, r: Matrix) -> int
     memset(r.address, np.int32(0), n * n * size_of(zero))
     while j < n:
         width = 2 if j + 1 < n and at(t, j + 1, j, zero) != zero else 1
-        if not _root_of_block(part(t, j, j, width, width), part(r, j, j, width, width), close, zero):
+        block, into = part(t, j, j, width, width), part(r, j, j, width, width)
+        if np.iscomplexobj(zero):
+            found = _root_of_number(block, into, close, zero)
+        else:
+            found = _root_of_block(block, into, close, zero)
+        if not found:
             return NO_REAL_RESULT
         if j > 0 and _column_of_root(loops, routines, t, r, j, width) != 0:
             return SINGULAR
@@ -295,7 +348,7 @@ def sqrtm_forward(frame: int, loops: int, routines: Lapack) -> int:
     scratch, status = malloc(_schur_bytes(n, zero) + 2 * n * n * size), 0
     if scratch == 0:
         return OUT_OF_MEMORY
-    t, u = by_columns(scratch, n, n, zero), by_columns(scratch + n * n * size, n, n, zero)
+    t = by_columns(scratch, n, n, zero)
     r = by_columns(scratch + _schur_bytes(n, zero), n, n, zero)
     half = by_rows(r.address + n * n * size, n, n, zero)
     for _ in range(p.matrices if n > 0 else 0):
@@ -305,8 +358,8 @@ def sqrtm_forward(frame: int, loops: int, routines: Lapack) -> int:
         if status != 0 and p.nan_on_failure == 0:
             break
         if status == 0:
-            product(loops, products, u, r, half, write)
-            product(loops, products, half, transposed(u), by_rows(y, n, n, zero), write)
+            product(loops, products, _vectors(scratch, n, zero), r, half, write)
+            product(loops, products, half, _adjoint_vectors(scratch, n, zero), by_rows(y, n, n, zero), write)
         else:
             status = _written_nan(y, n * n, zero)
         x += n * n * size
@@ -349,7 +402,7 @@ def _sqrtm_derivative(frame: int, loops: int, routines: Lapack, reverse: bool) -
 
 @always_inline
 def sqrtm_reverse(frame: int, loops: int, routines: Lapack) -> int:
-    """Add (STORE: write) the solutions of ``Y^T X + X Y^T = Y_BAR`` to X_BAR[0]."""
+    """Add (STORE: write) the solutions of ``Y^H X + X Y^H = Y_BAR`` to X_BAR[0]."""
     return _sqrtm_derivative(frame, loops, routines, True)
 
 

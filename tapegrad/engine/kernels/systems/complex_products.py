@@ -10,7 +10,7 @@ import numpy as np
 
 from tapegrad.engine.kernels.language.frame import PARAMS, STORE, X_BAR, Y_BAR, X
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
-from tapegrad.engine.kernels.language.lapack import by_rows, conjugate
+from tapegrad.engine.kernels.language.lapack import ADJOINT, by_rows, conjugate
 from tapegrad.engine.kernels.language.matmul import (
     Matrix,
     Routines,
@@ -38,7 +38,6 @@ LIBRARY = {
     for direction in ("forward", "reverse", "tangent")
     for dtype, letter in (("c128", "z"), ("c64", "c"))
 }
-_ADJOINT = np.uint8(ord("C"))
 _LEFT, _RIGHT = np.int64(0), np.int64(1)  # the factor that is conjugated and transposed
 
 
@@ -61,9 +60,9 @@ def _gemm(loops: int, routines: Routines, a: Matrix, b: Matrix, c: Matrix, which
     size = size_of(routines.zero)
     (letter_a, leading_a), (letter_b, leading_b) = layout(a, size), layout(b, size)
     if which == _LEFT:
-        letter_a, leading_a = _ADJOINT, leading(a, size)
+        letter_a, leading_a = ADJOINT, leading(a, size)
     else:
-        letter_b, leading_b = _ADJOINT, leading(b, size)
+        letter_b, leading_b = ADJOINT, leading(b, size)
     leading_c, inner = leading(c, size), a.rows if which == _LEFT else a.columns
     if leading_a == 0 or leading_b == 0 or leading_c == 0:
         return False

@@ -9,7 +9,6 @@ from numpy.linalg import LinAlgError
 
 from tapegrad.engine.sweep.eager import eager_matrices
 from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS
-from tapegrad.errors import UnsupportedError
 from tapegrad.frontend.conversions.complex_views import complex_dtype, conjugate
 from tapegrad.frontend.functions.products.linalg import matmul
 from tapegrad.frontend.functions.reductions.lines import floating
@@ -83,14 +82,6 @@ def square(a: Any, name: str) -> Tensor:
     x = matrices(a, name)
     if x.shape[-1] != x.shape[-2]:
         raise LinAlgError(f"{name}: matrices must be square, not of shape {x.shape}")
-    return x
-
-
-def real_square(a: Any, name: str, instead: str) -> Tensor:
-    """Return an operand as square matrices of floats; raise for complex ones, with what to write instead."""
-    x = square(a, name)
-    if x.dtype.kind == "c":
-        raise UnsupportedError(f"{name}: matrices of {x.dtype} are not supported, only real ones: {instead}")
     return x
 
 

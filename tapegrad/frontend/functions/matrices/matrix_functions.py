@@ -6,15 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.errors import UnsupportedError
 from tapegrad.frontend.conversions.complex_views import adjoint, conjugate
 from tapegrad.frontend.functions.matrices.matrices import (
     inverse,
     of_squares,
-    real_square,
     square,
     sylvester,
-    transposed,
     with_stack,
 )
 from tapegrad.frontend.functions.matrices.norms import matrix_norm
@@ -31,10 +28,6 @@ from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import Tensor, from_array
 from tapegrad.frontend.words.derived_docs import like, renamed
 
-_BY_EIGENVALUES = "with w, v = eig(A), write v * {}(w) @ inv(v) for one that has a basis of eigenvectors"
-_MAX_DIRECT_UNKNOWNS = (
-    1024  # of Sylvester equations of complex matrices, which have a dense system of 16 MB then
-)
 _MAX_DIRECT_ROWS = 10  # largest number of rows for which SciPy solves discrete Lyapunov equations directly
 _MAX_NORM = 0.25  # largest norm of x for which that is exact in float64
 _MAX_ROOTS = 40  # square roots after which a matrix counts as singular
@@ -80,21 +73,23 @@ def expm(A: Any) -> Tensor:  # noqa: N803  SciPy's name
 
 @like(
     expm,
-    ("Matrices.", "Matrices without negative eigenvalues."),
+    ("Matrices.", "Matrices, real ones without negative eigenvalues."),
     ("exponentials.", "square roots."),
     summary="Compute the principal square roots of matrices.",
     raises="""LinAlgError
-    If the matrices are not square, if a square root is complex, or if an eigenvalue of 0 is repeated. In a
-    derivative, if a matrix is singular.""",
+    If the matrices are not square, if a square root of a real matrix is complex, or if an eigenvalue of 0 is
+    repeated. In a derivative, if a matrix is singular.""",
     notes="",
-    references="N. J. Higham, Computing real square roots of a real matrix, 1987.",
+    references="""\
+A. Bjorck and S. Hammarling, A Schur method for the square root of a matrix, 1983; of real matrices N. J. Higham,
+Computing real square roots of a real matrix, 1987.""",
     examples=""">>> tg.linalg.sqrtm(tg.tensor([[4.0, 0.0], [0.0, 9.0]]))
 Tensor([[2., 0.],
         [0., 3.]])""",
 )
 def sqrtm(A: Any) -> Tensor:  # noqa: N803  SciPy's name
     name = "tapegrad.linalg.sqrtm"
-    return of_squares("sqrtm", real_square(A, name, _BY_EIGENVALUES.format("sqrt")), name)
+    return of_squares("sqrtm", A, name)
 
 
 @like(
@@ -102,7 +97,7 @@ def sqrtm(A: Any) -> Tensor:  # noqa: N803  SciPy's name
     ("square roots.", "logarithms."),
     summary="Compute the principal logarithms of matrices.",
     raises="""LinAlgError
-    If the matrices are not square, if a logarithm is complex, or if a matrix is singular.""",
+    If the matrices are not square, if a logarithm of a real matrix is complex, or if a matrix is singular.""",
     notes="""\
 Square roots are taken until the matrices are near the identity, and then a Pade approximant in partial fractions
 [1]_. A recording guards the number of roots.""",
@@ -113,7 +108,7 @@ Tensor([[0., 2.],
 )
 def logm(A: Any) -> Tensor:  # noqa: N803  SciPy's name
     name = "tapegrad.linalg.logm"
-    root = real_square(A, name, _BY_EIGENVALUES.format("log"))
+    root = square(A, name)
     if root.size == 0:
         return root
     one = np.eye(root.shape[-1], dtype=root.dtype)
@@ -240,24 +235,7 @@ def _sylvester(a: Any, b: Any, q: Any, name: str) -> Tensor:
         raise ValueError(
             f"{name}: the leading dimensions of {left.shape}, {right.shape} and {side.shape} do not broadcast"
         ) from None
-    operands = with_stack(left, stack), with_stack(right, stack), with_stack(side, stack)
-    return _sylvester_of_complex(*operands, name) if side.dtype.kind == "c" else sylvester(*operands, name)
-
-
-def _sylvester_of_complex(a: Tensor, b: Tensor, q: Tensor, name: str) -> Tensor:
-    """Solve a linear system for all elements of X in C order."""
-    *stack, m, n = q.shape
-    if m * n > _MAX_DIRECT_UNKNOWNS:
-        raise UnsupportedError(
-            f"{name}: complex equations of {m}x{n} unknowns are not supported, only of {_MAX_DIRECT_UNKNOWNS} in all:"
-            " with eigenvalues and eigenvectors of both matrices, (v, V) and (w, W), write"
-            " V @ ((inv(V) @ q @ W) / (v[:, None] + w)) @ inv(W)"
-        )
-    rows, columns = np.eye(m, dtype=q.dtype), np.eye(n, dtype=q.dtype)
-    left = reshape(a, (*stack, m, 1, m, 1)) * reshape(columns, (1, n, 1, n))
-    right = reshape(rows, (m, 1, m, 1)) * reshape(transposed(b), (*stack, 1, n, 1, n))
-    system = reshape(left + right, (*stack, m * n, m * n))
-    return reshape(solve(system, reshape(q, (*stack, m * n, 1))), q.shape)
+    return sylvester(with_stack(left, stack), with_stack(right, stack), with_stack(side, stack), name)
 
 
 def solve_continuous_lyapunov(a: Any, q: Any) -> Tensor:
@@ -376,7 +354,7 @@ state_rules("expm", _expm_reverse, _expm_forward)
 
 
 def _sqrtm_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
-    y = transposed(step.y)
+    y = adjoint(step.y)
     return {0: sylvester(y, y, step.dense(y_bar, -1), "sqrtm")}
 
 
@@ -388,12 +366,12 @@ state_rules("sqrtm", _sqrtm_reverse, _sqrtm_forward)
 
 
 def _sylvester_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
-    q_bar = sylvester(transposed(step.x(0)), transposed(step.x(1)), step.dense(y_bar, -1), "solve_sylvester")
+    q_bar = sylvester(adjoint(step.x(0)), adjoint(step.x(1)), step.dense(y_bar, -1), "solve_sylvester")
     bars: dict[int, Value] = {2: q_bar} if step.asks(2) else {}
     if step.asks(0):
-        bars[0] = -matmul(q_bar, transposed(step.y))
+        bars[0] = -matmul(q_bar, adjoint(step.y))
     if step.asks(1):
-        bars[1] = -matmul(transposed(step.y), q_bar)
+        bars[1] = -matmul(adjoint(step.y), q_bar)
     return bars
 
 
