@@ -334,6 +334,12 @@ def test_characteristic_polynomials_of_real_matrices_are_real(matrix):
     np.testing.assert_allclose(trace, -np.eye(3), atol=1e-13)
 
 
+def test_permutations_of_complex_factors_are_real():
+    p, expected = L.lu(tg.tensor(STACK))[0].data, scipy.linalg.lu(STACK)[0]
+    np.testing.assert_array_equal(p, expected)
+    assert p.dtype == expected.dtype
+
+
 NEGATIVE = {
     "one": np.diag([-1.0, 4.0]) + 0j,
     "a negative zero": np.array([[complex(-1, -0.0), 2.0], [0.0, 4.0]]),
