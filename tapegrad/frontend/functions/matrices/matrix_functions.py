@@ -79,7 +79,9 @@ def expm(A: Any) -> Tensor:  # noqa: N803  SciPy's name
     raises="""LinAlgError
     If the matrices are not square, if a square root of a real matrix is complex, or if an eigenvalue of 0 is
     repeated. In a derivative, if a matrix is singular.""",
-    notes="",
+    notes="""\
+A negative eigenvalue of a complex matrix is on the branch cut: rounding decides which of its two roots is taken, if the
+matrix is not triangular, as in SciPy's function of complex matrices.""",
     references="""\
 A. Bjorck and S. Hammarling, A Schur method for the square root of a matrix, 1983; of real matrices N. J. Higham,
 Computing real square roots of a real matrix, 1987.""",
@@ -100,7 +102,8 @@ def sqrtm(A: Any) -> Tensor:  # noqa: N803  SciPy's name
     If the matrices are not square, if a logarithm of a real matrix is complex, or if a matrix is singular.""",
     notes="""\
 Square roots are taken until the matrices are near the identity, and then a Pade approximant in partial fractions
-[1]_. A recording guards the number of roots.""",
+[1]_. A recording guards the number of roots. Negative eigenvalues of a complex matrix are on the branch cut, as in
+`sqrtm`.""",
     references=".. [1] N. J. Higham, Evaluating Pade approximants of the matrix logarithm, 2001.",
     examples=""">>> tg.linalg.logm(tg.linalg.expm(tg.tensor([[0.0, 2.0], [0.0, 0.0]])))
 Tensor([[0., 2.],
