@@ -16,19 +16,19 @@ from helpers.compositions.modes import arrays_of, setting_of
 from helpers.compositions.program import Program
 
 
-def shrink(finding: Finding, seconds: float = 20.0) -> Finding:
-    """Return a finding of the same kind whose program is smaller."""
+def shrink(finding: Finding, seconds: float = 20.0, tries: int = 10**6) -> Finding:
+    """Return a finding of the same kind whose program is smaller, after so many seconds or tries at most."""
     deadline = time.monotonic() + seconds
     progress = True
-    while progress and time.monotonic() < deadline:
+    while progress and tries > 0:
         progress = False
         for candidate in _candidates(finding.program):
-            smaller = _same_failure(finding, candidate)
+            smaller, tries = _same_failure(finding, candidate), tries - 1
             if smaller:
                 finding, progress = smaller, True
                 break
-            if time.monotonic() > deadline:
-                break
+            if time.monotonic() > deadline or tries <= 0:
+                return finding
     return finding
 
 
