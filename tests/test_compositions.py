@@ -18,7 +18,7 @@ from helpers.compositions.oracle import Oracle
 from helpers.compositions.program import Program
 from helpers.compositions.shrink import script, shrink
 from helpers.compositions.templates import FEATURES
-from helpers.daily import random_seeds
+from helpers.daily import not_daily, random_seeds
 
 _MAX_REFUSED_SHARE = 0.1
 
@@ -33,29 +33,35 @@ def check(seeds: range, features: tuple[str, ...] = ()) -> None:
     assert counts.refused <= max(2, _MAX_REFUSED_SHARE * (counts.checked + counts.refused)), counts
 
 
-@random_seeds(0, 80, 2)
+@random_seeds(6, 32, 2)
 def test_random_programs(seeds: range) -> None:
     check(seeds)
 
 
-@random_seeds(1000, 24, 1)
+@random_seeds(1001, 12, 1)
 def test_random_loops_of_python(seeds: range) -> None:
     check(seeds, ("elementwise", "writes", "loop", "recurrence"))
 
 
-@random_seeds(2000, 24, 1)
+@random_seeds(2002, 12, 1)
 def test_random_loops_of_the_library(seeds: range) -> None:
     check(seeds, ("arithmetic", "choices", "scan", "while", "cond", "branch"))
 
 
-@random_seeds(3000, 24, 2)
+@random_seeds(3002, 16, 2)
 def test_random_complex_programs(seeds: range) -> None:
     check(seeds, ("complex", "cuts", "spectra", "writes"))
 
 
-@random_seeds(4000, 24, 2)
+@random_seeds(4000, 16, 2)
 def test_random_programs_of_moved_elements(seeds: range) -> None:
     check(seeds, ("repeats", "gathers", "views", "joins", "powers"))
+
+
+@not_daily
+@random_seeds(5000, 120, 4)
+def test_many_random_programs(seeds: range) -> None:
+    check(seeds)
 
 
 # --- the generator -------------------------------------------------------------------------------------------------
