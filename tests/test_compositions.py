@@ -19,6 +19,7 @@ from helpers.compositions.program import Program
 from helpers.compositions.shrink import script, shrink
 from helpers.compositions.templates import FEATURES
 from helpers.daily import not_daily, random_seeds
+from mutants import read_mutants
 
 _MAX_REFUSED_SHARE = 0.1
 
@@ -62,6 +63,11 @@ def test_random_programs_of_moved_elements(seeds: range) -> None:
 @random_seeds(5000, 120, 4)
 def test_many_random_programs(seeds: range) -> None:
     check(seeds)
+
+
+def test_mutants_are_edits_of_this_version() -> None:
+    """Each text that a mutant replaces stands once in its file."""
+    assert {mutant.name: mutant.count for mutant in read_mutants([]) if mutant.count != 1} == {}
 
 
 # --- the generator -------------------------------------------------------------------------------------------------
