@@ -205,6 +205,24 @@ def test_random_programs(seeds):
             )
 
 
+@pytest.mark.parametrize("count", [4, 6])
+def test_a_column_with_a_sweep_of_its_own_beside_rows_that_share_theirs(count):
+    """Entries of the column are read from its sweep: those of the rows add up several in it."""
+
+    def f(y):
+        return np.concatenate(
+            [np.ravel(np.sum(y * y)), np.ravel((y[0] * np.arange(1.0, count + 1))[:, None] * y)]
+        )
+
+    y = np.linspace(0.3, 1.4, 16)
+    expected = np.zeros((count, 16, 16))
+    expected[:, np.arange(16), np.arange(16)] = y[0]
+    expected[:, :, 0] += y
+    expected *= np.arange(1.0, count + 1)[:, None, None]
+    found = tg.jacobian(f, sparse=True)(y).toarray()
+    np.testing.assert_allclose(found, np.vstack([2 * y, expected.reshape(-1, 16)]), rtol=1e-14)
+
+
 def test_what_is_constant_takes_no_sweep():
     """Of a stencil and a reaction, only the reaction is computed by replays: a diagonal, of one colour."""
     jacobian = tg.jacobian(lambda u: np.roll(u, 1) - 2 * u + np.roll(u, -1) + tg.exp(u), sparse=True)

@@ -63,7 +63,7 @@ def plan_of(pattern: csr_array, symmetric: bool, mode: str = "auto") -> SweepPla
     rows = _sweeps(pattern.T.tocsr(), mode == "auto")
     if columns is not None and columns.cost <= _REVERSE_COST * rows.shared + rows.split:
         return _placed(pattern, columns.colours, columns.alone)
-    return _placed(pattern, rows.alone, rows.colours)
+    return _placed(pattern, rows.alone, rows.colours, columns_first=True)
 
 
 def _least_cost_of_rows(pattern: csr_array) -> float:
@@ -148,12 +148,21 @@ def _places(pattern: csr_array) -> tuple[np.ndarray, np.ndarray]:
     return rows_of(pattern.indptr.astype(np.int64)), pattern.indices.astype(np.int64)
 
 
-def _placed(pattern: csr_array, columns: np.ndarray, rows: np.ndarray) -> SweepPlan:
-    """Return the plan in which entries of a row with a sweep are read from that, all others from their column's."""
+def _placed(
+    pattern: csr_array, columns: np.ndarray, rows: np.ndarray, columns_first: bool = False
+) -> SweepPlan:
+    """Return the plan in which entries of a row with a sweep are read from that, all others from their column's.
+
+    With `columns_first` entries of a column with a sweep are read from that: where columns are alone, and rows share.
+    """
     (count, width), forward = pattern.shape, int(columns.max(initial=-1)) + 1
     i, j = _places(pattern)
     own = rows[i]
-    sources = np.where(own >= 0, forward * count + own * width + j, columns[j] * count + i)
+    sources = np.where(
+        columns[j] < 0 if columns_first else own >= 0,
+        forward * count + own * width + j,
+        columns[j] * count + i,
+    )
     return SweepPlan(columns, rows, sources)
 
 
