@@ -39,6 +39,8 @@ _PHRASES = (
     "does not support",
     "detach()",
     "not determined",
+    "astype(complex)",
+    "the result is complex",
 )
 
 
