@@ -180,6 +180,7 @@ SLOW = "tg.fori_loop(0, 60000, lambda i, e: tg.sin(e) + 2.0, d)"
         ("grad", "c + 1.0"),
         ("jit", f"tg.fori_loop(0, 300, lambda j, d: {SLOW}, c)"),
     ],
+    ids=["jit", "grad", "nested"],
 )
 def test_endless_loops_are_interrupted(wrap, body):
     program = ENDLESS.format(wrap=wrap, body=body)

@@ -23,8 +23,8 @@ def is_certified(certify: bool | None) -> bool:
     return switch.derivatives if certify is None else certify
 
 
-def certified(owner: Any, trace: Trace, arguments: Arguments, spec: ProgramSpec) -> CertifiedReplay:
-    """Return what certifies a program of a recording of `owner`, a function that is replayed."""
+def certify(owner: Any, trace: Trace, arguments: Arguments, spec: ProgramSpec) -> Certificate:
+    """Return the certificate of a program of a recording of `owner`, a function that is replayed."""
 
     def record(fuse: Any, roll: bool | None) -> Trace:
         return Trace(owner.function, arguments, fuse, roll=roll)
@@ -35,16 +35,16 @@ def certified(owner: Any, trace: Trace, arguments: Arguments, spec: ProgramSpec)
     def lines() -> SourceLines:
         return lines_of(trace, lambda: record(owner.fuse, owner.roll))
 
-    return CertifiedReplay(name_of(owner.function), trace, spec, arguments.arrays, plain, lines)
+    made = CertifiedReplay(name_of(owner.function), trace, spec, arguments.arrays, plain, lines)
+    found = made.certificate()
+    trace.certified[spec] = made
+    return found
 
 
 def certify_once(owner: Any, trace: Trace, arguments: Arguments, spec: ProgramSpec) -> None:
     """Certify a program at its first replay, and once more where it is fused later."""
-    if spec in trace.certified:
-        return
-    made = certified(owner, trace, arguments, spec)
-    made.certificate()
-    trace.certified[spec] = made
+    if spec not in trace.certified:
+        certify(owner, trace, arguments, spec)
 
 
 def derivatives_of(spec: ProgramSpec, trace: Trace) -> list[ProgramSpec]:

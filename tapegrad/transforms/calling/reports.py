@@ -17,7 +17,7 @@ from tapegrad.program.traces.source_lines import SourceLines, lines_of
 from tapegrad.program.traces.trace import Trace
 from tapegrad.program.traces.watched import Watched, watched_in
 from tapegrad.transforms.calling.call_structures import described_arguments
-from tapegrad.transforms.calling.certified import certified, derivatives_of, joined
+from tapegrad.transforms.calling.certified import certify, derivatives_of, joined
 
 if TYPE_CHECKING:
     from tapegrad.program.captured.captured_state import CapturedState
@@ -172,7 +172,7 @@ class Reports:
         A random direction finds a wrong derivative whichever element it is in, but for its rounding: a relative error
         below 1.5e-8 of the whole (of float32 3.5e-4) is not seen. Where derivatives are not finite, at a kink, or
         where rounding the inputs changes them as much, nothing can be told; the note says so. Both modes could share a
-        mistake: `tapegrad.testing.check_grads` compares with differences of the function itself.
+        mistake: `tapegrad.check_grads` compares with differences of the function itself.
 
         Examples
         --------
@@ -183,7 +183,7 @@ class Reports:
         """
         replayed, owner = self._observed("certificate", args, kwargs)
         trace, specs = replayed.trace, derivatives_of(replayed.spec, replayed.trace)
-        parts = [certified(owner, trace, replayed.arguments, spec).certificate() for spec in specs]
+        parts = [certify(owner, trace, replayed.arguments, spec) for spec in specs]
         return parts[0] if len(parts) == 1 else joined(_title(self), parts)
 
     @hides_frames
