@@ -28,7 +28,7 @@ def _exponent(row: float, column: float) -> int:
         return int(np.ceil(np.log2(row))) if row > 1.0 else 0
     if row == 0.0:
         return -int(np.ceil(np.log2(column))) if column > 1.0 else 0
-    return int(np.rint(0.5 * (np.log2(row) - np.log2(column))))
+    return int(np.ceil(0.5 * (np.log2(row) - np.log2(column)) - 0.5))
 
 
 @noinline

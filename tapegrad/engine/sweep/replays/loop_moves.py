@@ -1,6 +1,7 @@
 """Moves of a loop: elements between the packed arrays of its instruction and the block that its body works on."""
 
 import numba
+import numpy as np
 
 from tapegrad.engine.codegen.translator.compiler import inline_njit
 from tapegrad.engine.kernels.language.raw_memory import (
@@ -72,8 +73,10 @@ def _store_element(address, dtype, k, value):
         store_f32(address, k, numba.float32(value))
     elif dtype == I64:
         store_i64(address, k, numba.int64(value))
+    elif value != 0:
+        store_u8(address, k, np.uint8(1))
     else:
-        store_u8(address, k, numba.uint8(1 if value != 0 else 0))
+        store_u8(address, k, np.uint8(0))
 
 
 @inline_njit
