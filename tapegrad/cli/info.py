@@ -48,11 +48,26 @@ def _contents(folder: Path) -> str:
 
 
 def _kernels() -> str:
-    """Return how many kernels are compiled and cached."""
+    """Return how many kernels need not be compiled."""
     from tapegrad.engine import kernel_table
+    from tapegrad.engine.codegen.ir.target import host
+    from tapegrad.engine.codegen.machine import objects
 
-    kernels = kernel_table.kernels()
-    return f"{sum(map(kernel_table.is_cached, kernels))} of {len(kernels)} cached"
+    kept = [objects.is_kept(kernel_table.unit(name), host()) for name in kernel_table.kernels()]
+    return f"{sum(kept)} of {len(kept)} in the package or the cache"
+
+
+def _shipped() -> str:
+    """Return what the package brings for this processor."""
+    from tapegrad.engine.codegen.ir.target import host
+    from tapegrad.engine.codegen.store import shipped
+
+    found = shipped.contents(host().level)
+    if found is None:
+        return f"none for {host().level}: what is needed is compiled, and kept in the cache folder"
+    count, made_by = found
+    versions = ", ".join(f"{name} {version}" for name, version in made_by.items())
+    return f"{count} for {host().level}, {format_size(shipped.file_of(host().level).stat().st_size)}, by {versions}"
 
 
 def _layouts() -> str:
@@ -73,6 +88,7 @@ def _rows() -> Iterator[tuple[str, str]]:
         yield package, _version(package)
     yield "object layouts", _layouts()
     yield "threads", _threads()
+    yield "shipped objects", _shipped()
     folder = cache.folder()
     kept = "" if cache.writable() else " (cannot be written)"
     yield "cache folder", "none: no folder can be written" if folder is None else f"{folder}{kept}"

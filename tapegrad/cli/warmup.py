@@ -3,41 +3,36 @@
 import argparse
 import sys
 import time
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 
-from tapegrad.cli.progress import with_progress
+from tapegrad.engine.runtime.messages.progress import Progress
 
 
 def run(options: argparse.Namespace) -> int:
-    """Compile the engine and every kernel that is not cached yet, on all processors.
+    """Compile everything that can be compiled before it is needed and is not cached yet, on all processors.
 
-    Return 1 if there is no folder to keep them in.
+    Return 1 if there is no folder to keep it in, or nothing but Numba to compile it with.
     """
-    import tapegrad.optimize.curves.many_curves
-    import tapegrad.optimize.native.descent
-    import tapegrad.optimize.native.single_fit
-    import tapegrad.optimize.native.sparse.sparse_single_fit  # noqa: F401  these, and what they import, define all entry points
-    from tapegrad.engine import kernel_table
+    from tapegrad.engine import ahead_of_time
+    from tapegrad.engine.codegen.ir.target import host
+    from tapegrad.engine.codegen.machine import objects
     from tapegrad.engine.codegen.store import cache
-    from tapegrad.engine.codegen.store.announcer import announcer
-    from tapegrad.engine.runtime.operating_system import processors
+    from tapegrad.engine.runtime.switches import TRANSLATES
 
     if not cache.writable():
         print("tapegrad warmup: no folder can be written, so nothing can be kept", file=sys.stderr)
         return 1
-    kernels = kernel_table.kernels()
-    missing = [name for name in kernels if not kernel_table.is_cached(name)]
-    engine = kernel_table.engine()
-    announcer.be_quiet()
+    if not TRANSLATES:
+        print("tapegrad warmup: TAPEGRAD_TRANSLATE=0 leaves it to Numba, at first use", file=sys.stderr)
+        return 1
     begun = time.perf_counter()
-    loads: list[tuple[str, Callable[[], object]]] = [(str(k), partial(kernel_table.load, k)) for k in missing]
-    with ThreadPoolExecutor(processors()) as pool:  # LLVM leaves Python to other threads
-        steps = [(name, pool.submit(compile_)) for name, compile_ in (*engine.items(), *loads)]
-        for _, compilation in with_progress(steps, lambda step: f"compiling {step[0]}"):
-            compilation.result()
-    seconds = time.perf_counter() - begun
-    compiled = f"{len(engine)} parts of the engine and {len(missing)} kernels compiled in {seconds:.1f} s"
-    print(f"{compiled}, {len(kernels) - len(missing)} kernels were cached already")
+    ahead_of_time.import_all()
+    kept = sum(objects.is_kept(unit, host()) for unit in ahead_of_time.units(host()))
+    count = 0
+    with Progress(delay=0.0) as line:
+        for unit, _, share in ahead_of_time.compiled(host()):
+            count += 1
+            line.show(f"[{share:.0%}] {unit.name}")
+    print(
+        f"{count - kept} functions compiled in {time.perf_counter() - begun:.1f} s, {kept} were there already"
+    )
     return 0

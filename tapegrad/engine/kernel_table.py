@@ -10,13 +10,14 @@ import numpy as np
 
 from tapegrad.engine import guard_pages, threads
 from tapegrad.engine.codegen import kernels as emitter
+from tapegrad.engine.codegen.ir.target import host
+from tapegrad.engine.codegen.machine.objects import Unit
 from tapegrad.engine.codegen.rows import case
-from tapegrad.engine.codegen.store import cache, openblas
+from tapegrad.engine.codegen.store import openblas
 from tapegrad.engine.codegen.store.announcer import announcer
-from tapegrad.engine.codegen.translator import compiler
+from tapegrad.engine.codegen.translator import compiler, whole
 from tapegrad.engine.kernels.language.dtypes import entry_point
 from tapegrad.engine.kernels.language.library import PARTS
-from tapegrad.engine.kernels.lines.fill import zero_fill
 from tapegrad.engine.runtime import library_loops
 from tapegrad.engine.runtime.operating_system import at_fork
 from tapegrad.engine.sweep.binding.control_fields import (
@@ -28,8 +29,6 @@ from tapegrad.engine.sweep.binding.control_fields import (
     THREAD_LIMIT,
     THREADS,
 )
-from tapegrad.engine.sweep.derivatives import jacobian_columns
-from tapegrad.engine.sweep.replays import handle_calls, lanes
 from tapegrad.engine.sweep.threading.parallel import parallel_driver, share_parts
 from tapegrad.engine.sweep.threading.pool import help_out
 from tapegrad.engine.tape.fields import layout
@@ -42,24 +41,6 @@ DTYPE_NAMES = ("f64", "f32", "i64", "b8", "c128", "c64")
 DIRECTIONS = ("forward", "reverse", "tangent")
 _KINDS = {kind: code for code, kind in enumerate(KINDS)}
 _BITS = {"x0": 1, "x1": 2, "x2": 4, "y": layout.READS_Y}
-
-# Kernels that programs need beside those of ops.
-_OF_NO_OP = (
-    zero_fill,
-    jacobian_columns.over_tangents,
-    jacobian_columns.one_hot_f64,
-    jacobian_columns.one_hot_f32,
-    jacobian_columns.columns_f64_f64,
-    jacobian_columns.columns_f64_f32,
-    jacobian_columns.columns_f32_f64,
-    jacobian_columns.columns_f32_f32,
-    lanes.guard_over_lanes,
-    lanes.lanes_chunk,
-    handle_calls.call_handle,
-    handle_calls.call_finite,
-    handle_calls.call_or_nan,
-    handle_calls.call_freed,
-)
 
 # Elements from which a second thread pays.
 _THRESHOLD = 32_768
@@ -168,12 +149,19 @@ def kernels() -> list[KernelName]:
     return [KernelName(*c) for c in combinations if _has(_ROWS[c[0]], c[1], c[2])]
 
 
-def is_cached(name: KernelName) -> bool:
-    """Return whether a kernel's machine code is in the cache folder."""
+def is_written_by_hand(name: KernelName) -> bool:
+    """Return whether the emitter does not make a kernel."""
+    return _location(name) is not None
+
+
+def unit(name: KernelName) -> Unit:
+    """Return the unit of compilation of a kernel."""
     row, location = _ROWS[name.op], _location(name)
     if isinstance(row, Op):
-        return emitter.is_kept(case.Case(row, name.dtype), name.direction)
-    return emitter.is_accumulation_kept(name.dtype) if location is None else cache.holds(*location)
+        return emitter.unit(case.Case(row, name.dtype), name.direction)
+    if location is None:
+        return emitter.accumulation_unit(name.dtype, host())
+    return whole.c_unit(entry_point(importlib.import_module(location[0]), location[1]))
 
 
 def load(name: KernelName) -> int:
@@ -211,24 +199,9 @@ def _address(name: KernelName) -> int:
     return compiler.compile_c_function(entry_point(module, function))
 
 
-def engine() -> dict[str, Callable[[], Any]]:
-    """Yield the entry points of the engine that are not cached yet, by name: each is compiled when it is called."""
-    missing: dict[str, Callable[[], Any]] = {
-        name: compile_
-        for (module, name), compile_ in compiler.ENTRY_POINTS.items()
-        if not cache.holds(module, name)
-    }
-    if not cache.holds(parallel_driver.__module__, parallel_driver.__name__):
-        missing[parallel_driver.__name__] = load_driver
-    for function in _OF_NO_OP:
-        if not cache.holds(function.__module__, function.__name__):
-            missing[function.__name__] = functools.partial(address_of, function)
-    return missing
-
-
 @functools.cache
 def address_of(function: Callable[..., Any]) -> int:
-    """Return the address of a kernel that belongs to no op."""
+    """Return the address of a C function that belongs to no op, and that is called by its address."""
     with compiler.compiling:
         return compiler.compile_c_function(function)
 

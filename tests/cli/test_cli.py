@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -12,7 +13,9 @@ import pytest
 import tapegrad as tg
 from tapegrad.cli import main
 from tapegrad.cli.progress import with_progress
-from tapegrad.engine import kernel_table
+from tapegrad.engine import ahead_of_time, kernel_table
+from tapegrad.engine.codegen.ir.target import host
+from tapegrad.engine.codegen.machine import objects
 from tapegrad.engine.codegen.store import cache
 from tapegrad.engine.runtime import object_layouts
 from tapegrad.examples import nist
@@ -31,14 +34,14 @@ def disagreeing(monkeypatch):
 
 @pytest.fixture
 def kernels(monkeypatch, tmp_path):
-    """Three kernels, of which one is cached; the list of those that are loaded."""
-    loaded = []
+    """Three kernels are all that there is, of which one is cached; their units of compilation."""
+    names = [kernel_table.KernelName(op, "f64", "forward") for op in ("square", "negative", "positive")]
+    units = list(map(kernel_table.unit, names))
     monkeypatch.setattr(cache, "folder", lambda: tmp_path)
-    monkeypatch.setattr(kernel_table, "kernels", lambda: ["sin", "cos", "exp"])
-    monkeypatch.setattr(kernel_table, "is_cached", lambda name: name == "sin")
-    monkeypatch.setattr(kernel_table, "load", lambda name: loaded.append(name) or 1)
-    monkeypatch.setattr(kernel_table, "engine", lambda: {"sweep": lambda: loaded.append("engine")})
-    return loaded
+    monkeypatch.setattr(kernel_table, "kernels", lambda: names)
+    monkeypatch.setattr(ahead_of_time, "units", lambda target: units)
+    objects.obtain(units[0], host())
+    return units
 
 
 def ink(file):
@@ -327,19 +330,22 @@ def test_info():
     assert lines["tapegrad"].strip() == tg.__version__
     assert lines["numpy"].strip() == np.__version__
     assert int(lines["threads"].split()[0]) >= 1
-    cached, of, total, _ = lines["kernels"].split()
+    cached, of, total = lines["kernels"].split()[:3]
     assert 0 <= int(cached) <= int(total)
     assert of == "of"
 
 
 def test_info_counts_the_files_of_the_cache(kernels, tmp_path, capsys):
-    (tmp_path / "a").write_bytes(bytes(1500))
-    (tmp_path / "b").write_bytes(bytes(1000))
+    for file in tmp_path.iterdir():
+        file.write_bytes(bytes(1000) if file.suffix == ".o" else b"")
+    (tmp_path / "another").write_bytes(bytes(1500))
+    files = len(list(tmp_path.iterdir()))
     assert main(["info"]) == 0
     out = capsys.readouterr().out
     assert f"cache folder     {tmp_path}\n" in out
-    assert "cache contents   2 files, 2.5 kB\n" in out
-    assert "kernels          1 of 3 cached\n" in out
+    assert f"cache contents   {files} files, 2.5 kB\n" in out
+    assert "kernels          1 of 3 in the package or the cache\n" in out
+    assert f"shipped objects  none for {host().level}: what is needed is compiled" in out
 
 
 def test_info_says_which_objects_have_another_layout(kernels, monkeypatch, capsys):
@@ -358,14 +364,14 @@ def test_info_without_a_cache(monkeypatch, capsys):
 
 def test_warmup_compiles_what_is_not_cached(kernels, capsys):
     assert main(["warmup"]) == 0
-    assert kernels == ["engine", "cos", "exp"]
-    assert capsys.readouterr().out.startswith("1 parts of the engine and 2 kernels compiled in ")
+    assert all(objects.is_kept(unit, host()) for unit in kernels)
+    assert re.fullmatch(r"2 functions compiled in [\d.]+ s, 1 were there already\n", capsys.readouterr().out)
 
 
 def test_warmup_without_a_cache(kernels, monkeypatch, capsys):
     monkeypatch.setattr(cache, "folder", lambda: None)
     assert main(["warmup"]) == 1
-    assert kernels == []
+    assert not objects.is_kept(kernels[1], host())
     assert "no folder can be written" in capsys.readouterr().err
 
 

@@ -14,7 +14,7 @@ from helpers.daily import daily, drawn
 from helpers.elementwise_kernels import DTYPES
 from tapegrad.engine import bound_kernels, kernel_table
 from tapegrad.engine.codegen import kernels
-from tapegrad.engine.codegen.ir.target import x86_64_v3
+from tapegrad.engine.codegen.ir.target import of_level
 from tapegrad.engine.codegen.rows.case import Case, FrameFacts
 from tapegrad.engine.codegen.rows.rows import fields_read
 from tapegrad.engine.kernels.language.frame import COUNT, STORE, STRIDE, X_BAR, Y_STRIDE
@@ -101,7 +101,7 @@ def test_for_other_processors(facts: FrameFacts) -> None:
     op = BY_NAME["multiply"]
     frame, other = (Frame(op, "f64", "reverse", 13, 1, facts.wanted) for _ in range(2))
     frame.fields[STORE] = other.fields[STORE] = 2
-    address = kernels.address(Case(op, "f64", x86_64_v3()), "reverse", facts)
+    address = kernels.address(Case(op, "f64", of_level("x86-64-v3")), "reverse", facts)
     assert frame.run(address) == other.run(kernels.address(Case(op, "f64"), "reverse"))
 
 

@@ -28,7 +28,7 @@ from helpers.daily import daily
 from helpers.elementwise_kernels import kernel, run
 from helpers.mpmath_oracle import MP, calls_scipy, in_mp
 from helpers.table_loops import grouped
-from tapegrad.engine.codegen.ir.target import x86_64_v3
+from tapegrad.engine.codegen.ir.target import of_level
 from tapegrad.engine.guard_pages import PAGE, fenced_pages
 from tapegrad.engine.kernels.language.frame import COUNT, STRIDE, Y_STRIDE, X, Y
 from tapegrad.ops import Op
@@ -200,7 +200,12 @@ def test_predicates_at_special_values(op: Op) -> None:
 def test_layouts_and_processors_give_the_same_bits(op: Op) -> None:
     operands, bar = special_operands(op, "c128"), draw(op, RESULT, "c128", 100, seed=1)
     results = []
-    for layout, target in (("adjacent", None), ("double", None), ("odd", None), ("adjacent", x86_64_v3())):
+    for layout, target in (
+        ("adjacent", None),
+        ("double", None),
+        ("odd", None),
+        ("adjacent", of_level("x86-64-v3")),
+    ):
         layouts = [layout] * (op.arity + 1)
         y, _ = forward(op, "c128", operands, layouts, target)
         bars, _, _ = reverse(op, "c128", operands, bar, layouts, wanted_operands(op)[-1], target=target)

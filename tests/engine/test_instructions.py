@@ -6,7 +6,7 @@ import pytest
 
 from tapegrad.engine.codegen.ir.body import Body, Value
 from tapegrad.engine.codegen.ir.memory import POINTER, element_at, load, store
-from tapegrad.engine.codegen.ir.target import Target, aarch64, host, x86_64_v3
+from tapegrad.engine.codegen.ir.target import Target, aarch64, host, of_level
 from tapegrad.engine.codegen.ir.types import I64, Type
 from tapegrad.engine.codegen.machine import machine
 
@@ -108,7 +108,7 @@ def _copy(element: str, constant: int | None, target: Target) -> Body:
 @pytest.mark.parametrize("known", [False, True])
 @pytest.mark.parametrize("element", _ELEMENTS)
 def test_the_first_lanes_are_stored_and_nothing_behind_them(element: str, known: bool) -> None:
-    target = x86_64_v3() if host().has_masks else host()
+    target = of_level("x86-64-v3") if host().has_masks else host()
     assert not target.has_masks
     array = _ELEMENTS[element] * target.lanes
     for n in range(target.lanes + 1):

@@ -1,32 +1,25 @@
 """Plain functions that are translated without Numba compute what they compute in Python."""
 
 import ctypes
-import importlib
 import math
-import os
-import subprocess
 import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from numba.core.registry import cpu_target
 
-from helpers.daily import not_daily
-from tapegrad.engine import kernel_table
+from helpers.daily import daily
+from tapegrad.engine import ahead_of_time
 from tapegrad.engine.codegen.machine import objects
 from tapegrad.engine.codegen.store import cache
 from tapegrad.engine.codegen.translator import values, whole
 from tapegrad.engine.codegen.translator.compiler import (
-    ENTRY_POINTS,
     compile_c_function,
     entry_point,
     inline_njit,
     shared_njit,
 )
-from tapegrad.engine.codegen.translator.parts import part
-from tapegrad.engine.kernels.language import dtypes
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline_loop
 from tapegrad.engine.kernels.language.raw_memory import (
     load_at,
@@ -358,19 +351,6 @@ def test_equal_tables_of_other_types_are_told_apart() -> None:
         assert call(address)(0, 0) == zero.itemsize
 
 
-def test_kernels_are_translated() -> None:
-    locations = {kernel_table._location(name) for name in kernel_table.kernels()} - {None}
-    fields = (values.I64, values.I64)
-    cpu_target.target_context.refresh()  # it learns conversions when it is first used
-    left = set()
-    for module, name in locations:
-        try:
-            part(dtypes.entry_point(importlib.import_module(module), name), fields)
-        except values.NotPlainError:
-            left.add(name)
-    assert left == set()
-
-
 @pytest.mark.parametrize(
     "text",
     ["lambda a: a", "raising", "powers", "itself"],
@@ -399,81 +379,17 @@ def itself(a):
     return _calls_itself(a)
 
 
-def test_the_engines_own_functions_are_translated() -> None:
-    """What a first gradient, or a first fit, waits for, above all."""
-    kernel_table.engine()
-    for loop in ("batch", "levenberg", "newton", "quasi_newton", "sparse.sparse_fit"):
-        importlib.import_module(f"tapegrad.optimize.native.loops.{loop}")
+@daily(every=8)
+@pytest.mark.parametrize("eighth", range(8))
+def test_all_that_is_compiled_ahead_of_time_is_translated(eighth: int) -> None:
+    """What a first gradient, or a first fit, waits for: Numba takes four times as long, and its code stays here."""
+    ahead_of_time.import_all()
+    units = ahead_of_time.translated()[eighth::8]
+    assert len(units) > 70
     left = []
-    for (module, name), entry in ENTRY_POINTS.items():
-        given = {k: cell.cell_contents for k, cell in _cells(entry.__wrapped__)}
-        own = module.startswith(("tapegrad.engine.tape", "tapegrad.engine.sweep", "tapegrad.optimize"))
-        if not own:
-            continue
-        if translated(given["function"], *map(values.KINDS.__getitem__, given["signature"])) is None:
-            left.append(name)
-    assert not left
-
-
-def _cells(function: Any) -> Any:
-    return zip(function.__code__.co_freevars, function.__closure__, strict=True)
-
-
-# --- without the translator --------------------------------------------------------------------------------------
-
-
-class _Failing:
-    def __call__(self, *_: Any, **__: Any) -> Any:
-        raise AttributeError("no attribute '_defn'")
-
-
-@pytest.mark.parametrize(
-    ("module", "place"),
-    [
-        (whole, "_definition"),
-        (whole, "text_of"),
-        (whole, "part"),
-        (objects, "compile_source"),
-    ],
-)
-def test_where_the_translator_fails_numba_compiles_and_stderr_says_so_once(
-    module: Any, place: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(sys.modules[__name__], "division", division)
-    assert entry_point()(division)(7, 2) == 3001  # the wrapper of functions of two integers is made by now
-    monkeypatch.setattr(module, place, _Failing())
-    monkeypatch.setattr(whole, "complaint", whole.Complaint())
-    for function in (divided, arithmetic):
-        monkeypatch.setattr(sys.modules[__name__], function.__name__, function)
-        assert entry_point()(function)(7, 2) == _bare(function)(7, 2)
-    said = [line for line in capsys.readouterr().err.splitlines() if "translator" in line]
-    assert len(said) == 1
-    assert f"{__name__}.divided (AttributeError: no attribute '_defn'); Numba" in said[0]
-
-
-def test_kernels_are_compiled_by_numba_where_the_translator_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(whole, "part", _Failing())
-    monkeypatch.setattr(whole, "complaint", whole.Complaint())
-    address = compile_c_function(divided)
-    assert ctypes.CFUNCTYPE(*[ctypes.c_int64] * 3)(address)(7, 2) == 4
-
-
-def test_a_switch_leaves_everything_to_numba(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(whole, "TRANSLATES", False)
-    monkeypatch.setattr(whole, "part", _Failing())
-    monkeypatch.setattr(sys.modules[__name__], "arithmetic", arithmetic)
-    expected = _bare(arithmetic)(7, 2)
-    assert entry_point()(arithmetic)(7, 2) == expected
-
-
-@not_daily
-def test_the_switch_is_of_the_environment() -> None:
-    program = "from tapegrad.engine.runtime import switches; print(switches.TRANSLATES)"
-    said = []
-    for value in ("0", "1", ""):
-        environment = {**os.environ, "TAPEGRAD_TRANSLATE": value}
-        done = subprocess.run(
-            [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
-        )
-        said.append(done.stdout.strip())
-    assert said == ["False", "True", "False"]
+    for unit in units:
+        try:
+            unit.define()
+        except values.NotPlainError as error:
+            left.append(f"{unit.name}: {error}")
+    assert left == []

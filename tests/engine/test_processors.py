@@ -9,7 +9,7 @@ import pytest
 from helpers.daily import daily
 from helpers.elementwise_kernels import DTYPES, Strided, kernel, random_operands, run, text_values
 from tapegrad.engine.codegen import kernels
-from tapegrad.engine.codegen.ir.target import aarch64, host, x86_64_v3
+from tapegrad.engine.codegen.ir.target import aarch64, host, of_level
 from tapegrad.engine.codegen.machine import machine
 from tapegrad.engine.codegen.rows.case import Case
 from tapegrad.engine.kernels.language.frame import COUNT, STRIDE, X_BAR, Y_BAR, Y_STRIDE, X, Y
@@ -52,7 +52,7 @@ def results(op: Op, dtype: str, direction: str, count: int, layout: str, wide: b
     for j, operand in enumerate(operands):
         fields |= {X + j: operand.address, STRIDE + j: operand.stride}
         fields |= {X_BAR + j: seconds[j].address} if j in op.differentiable_operands else {}
-    run(kernel(op, direction, dtype, None if wide else x86_64_v3()), fields)
+    run(kernel(op, direction, dtype, None if wide else of_level("x86-64-v3")), fields)
     return [line.view.copy() for line in (y, y_bar, *seconds)]
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import tapegrad as tg
 from tapegrad.engine.codegen import kernels
-from tapegrad.engine.codegen.ir.target import Target, aarch64, host, x86_64_v3
+from tapegrad.engine.codegen.ir.target import Target, aarch64, host, of_level
 from tapegrad.engine.codegen.machine import machine
 from tapegrad.engine.codegen.segments import segment_kernels
 from tapegrad.engine.codegen.segments.segment import Segment
@@ -72,12 +72,12 @@ def _fuse_for(target: Target, monkeypatch: pytest.MonkeyPatch) -> list[Segment]:
 def test_other_processors_give_the_same_bits(
     function: Any, dtype: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if host().lanes <= x86_64_v3().lanes:
+    if host().lanes <= of_level("x86-64-v3").lanes:
         pytest.skip("this processor is of that kind, or cannot run its code")
     inputs = [np.linspace(0.2, 1.4, size).astype(dtype) for size in SIZES]
     rows = tg.value_and_grad(tg.jit(function, fuse=False))
     expected = [rows(x) for x in inputs]
-    made = _fuse_for(x86_64_v3(), monkeypatch)
+    made = _fuse_for(of_level("x86-64-v3"), monkeypatch)
     fused = tg.value_and_grad(tg.jit(function, fuse=True))
     for x, (value, gradient) in zip(inputs, expected, strict=True):
         value_there, gradient_there = fused(x)

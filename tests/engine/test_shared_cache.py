@@ -105,9 +105,11 @@ ANOTHER = """
 MODULES = """
     import contextlib, tapegrad
     from tapegrad.engine.codegen.python_calls import comparisons, fast_calls
-    for make in (comparisons._MODULE.addresses, lambda: fast_calls._compile(set(fast_calls.expected))):
+    from tapegrad.engine.codegen.translator.compiler import ENTRY_POINTS
+    wrappers = sorted({entry.wrapper for entry in ENTRY_POINTS.values()})
+    for module in (comparisons._MODULE, *map(fast_calls.module_of, wrappers)):
         with contextlib.suppress(SystemExit):
-            make()
+            module.addresses()
     print("made")
 """
 
@@ -158,9 +160,9 @@ def test_processors_share_no_object_code(folder: Path, tmp_path: Path) -> None:
 def test_texts_are_the_same_in_each_process(tmp_path: Path) -> None:
     """Whatever the order in which functions are translated, and whatever the hashes of strings are."""
     body = """
-        from tapegrad.engine import kernel_table
-        for compile_ in list(kernel_table.engine().values())[:40][::STEP]:
-            compile_()
+        from tapegrad.engine.codegen.translator.compiler import ENTRY_POINTS
+        for entry in list(ENTRY_POINTS.values())[:40][::STEP]:
+            entry.compiled()
     """
     contents = []
     for step, seed in ((1, "1"), (-1, "2")):
@@ -266,7 +268,7 @@ def test_threads_compile_side_by_side(empty_folder: Path, monkeypatch: pytest.Mo
     def obtain(number: int) -> objects.ObjectCode:
         made = definition(number)
         with objects.compiling:
-            return objects.obtain(made.symbol, host(), lambda: made)
+            return objects.obtain(objects.Unit(made.symbol, lambda: made), host())
 
     with ThreadPoolExecutor(2) as pool:
         found = list(pool.map(obtain, (1, 2)))
@@ -282,7 +284,8 @@ def test_threads_that_need_the_same_code_make_it_once(
         objects, "compile_source", lambda *args: calls.append(compile_source) or compile_source(*args)
     )
     with ThreadPoolExecutor(4) as pool:
-        codes = list(pool.map(lambda _: objects.obtain("same", host(), lambda: definition(3)), range(4)))
+        same = objects.Unit("same", lambda: definition(3))
+        codes = list(pool.map(lambda _: objects.obtain(same, host()), range(4)))
     assert len(calls) == len(set(codes)) == 1
 
 
@@ -291,10 +294,10 @@ def test_two_threads_compile_what_one_compiles(tmp_path: Path) -> None:
     """LLVM is called without a lock: each object is the same to the byte."""
     body = """
         from concurrent.futures import ThreadPoolExecutor
-        from tapegrad.engine import kernel_table
-        entries = list(kernel_table.engine().values())[:60]
+        from tapegrad.engine.codegen.translator.compiler import ENTRY_POINTS
+        entries = list(ENTRY_POINTS.values())[:60]
         with ThreadPoolExecutor(THREADS) as pool:
-            list(pool.map(lambda compile_: compile_(), entries))
+            list(pool.map(lambda entry: entry.compiled(), entries))
     """
     contents = []
     for threads in ("1", "3"):

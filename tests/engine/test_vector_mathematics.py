@@ -13,7 +13,7 @@ import pytest
 
 from helpers.segments import bits
 from helpers.vector_functions import loop, vectorised
-from tapegrad.engine.codegen.ir.target import Target, aarch64, host, x86_64_v3
+from tapegrad.engine.codegen.ir.target import Target, aarch64, host, of_level
 from tapegrad.engine.codegen.machine import machine
 from tapegrad.engine.codegen.mathematics import MATHEMATICS
 from tapegrad.engine.codegen.rows import adjacent_loops, functions
@@ -22,7 +22,7 @@ from tapegrad.engine.reference import evaluate_numpy
 from tapegrad.ops.documentation import UNITS
 
 NAMES = [name for name in MATHEMATICS if name != "sincos"]
-TARGETS = {"host": host(), **({"x86-64-v3": x86_64_v3()} if host().lanes > 8 else {})}
+TARGETS = {"host": host(), **({"x86-64-v3": of_level("x86-64-v3")} if host().lanes > 8 else {})}
 BITS = 160
 
 EXACT: dict[str, Callable[..., mp.mpf]] = {
@@ -210,7 +210,7 @@ def test_both_at_once_are_sine_and_cosine(target: Target) -> None:
 
 @pytest.mark.parametrize("name", [*NAMES, "sincos"])
 def test_a_function_is_compiled_for_other_processors(name: str) -> None:
-    for target in (aarch64(), x86_64_v3()):
+    for target in (aarch64(), of_level("x86-64-v3")):
         bodies = [functions.define(name, target), loop(name, target, "float")]
         assert (
             machine.compile_source(machine.ModuleSource(machine.module_text(bodies)), target)[:4]
@@ -220,7 +220,7 @@ def test_a_function_is_compiled_for_other_processors(name: str) -> None:
 
 @pytest.mark.parametrize("name", library.LOOPS)
 def test_a_loop_for_other_kernels_is_compiled_for_other_processors(name: str) -> None:
-    for target in (aarch64(), x86_64_v3()):
+    for target in (aarch64(), of_level("x86-64-v3")):
         assert machine.compile_source(
             machine.ModuleSource(machine.module_text([adjacent_loops.define(name, target)])), target
         )

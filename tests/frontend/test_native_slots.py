@@ -533,7 +533,7 @@ def test_unknown_layouts_are_left_alone(monkeypatch):
             pass
 
     operators = handle_slots.Operators({"__add__": 1}, {}, {})
-    write = handle_slots.write_handle_slots
+    write, module = handle_slots.write_handle_slots, native_slots._FUNCTIONS
     objects = dict.fromkeys(("thread", "entered", "attachments", "stale"))
     calls = native_slots._calls
 
@@ -542,11 +542,11 @@ def test_unknown_layouts_are_left_alone(monkeypatch):
 
     before = addresses()
     monkeypatch.setitem(type_slots.SLOTS, "__add__", type_slots.SLOTS["__add__"]._replace(position=1))
-    assert write(Handle, EAGER, operators, calls, Mode, **objects) is None
+    assert write(Handle, EAGER, operators, module, calls, Mode, **objects) is None
     monkeypatch.undo()
     for name in ("_FIELDS", "_MODE_FIELDS", "_TAPE_FIELDS"):
         monkeypatch.setattr(handle_slots, name, getattr(handle_slots, name)[::-1])
-        assert write(Handle, EAGER, operators, calls, Mode, **objects) is None
+        assert write(Handle, EAGER, operators, module, calls, Mode, **objects) is None
         monkeypatch.undo()
     assert addresses() == before
 

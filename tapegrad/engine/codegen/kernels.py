@@ -80,26 +80,52 @@ def definition(parts: Iterable[Body], target: Target, symbol: str) -> objects.De
     )
 
 
+def _unit(symbol: str, target: Target, define: Callable[[], Iterable[Body]]) -> objects.Unit:
+    """Return the unit of the functions that `define` writes, of which one has the symbol."""
+    return objects.Unit(symbol, lambda: definition(define(), target, symbol), cache.EMITTER)
+
+
+def unit(case: Case, direction: str, facts: FrameFacts | None = None) -> objects.Unit:
+    """Return the unit of a kernel: the general one, or that for frames of which facts are known."""
+    return _unit(case.symbol(direction, facts), case.target, lambda: bodies(case, direction, facts))
+
+
+def shared_units(target: Target) -> list[objects.Unit]:
+    """Return the units of the functions that kernels call."""
+    return [shared_unit(symbol, target) for symbol in _shared(target)]
+
+
+def shared_unit(symbol: str, target: Target) -> objects.Unit:
+    """Return the unit of a function that kernels call, by its symbol."""
+    return _unit(symbol, target, lambda: [_shared(target)[symbol]()])
+
+
+def accumulation_unit(dtype: str, target: Target) -> objects.Unit:
+    """Return the unit of the kernel that adds lines to lines, or sums them up."""
+    define = functools.partial(accumulation.accumulate, dtype, target)
+    return _unit(accumulation.symbol(dtype, target), target, define)
+
+
 @functools.cache
 def address(case: Case, direction: str, facts: FrameFacts | None = None) -> int:
     """Return the address of a kernel; for frames of which facts are known, 0 if the general one uses none of them."""
     known = None if facts is None else rows.used(case, direction, facts)
     if known != facts:
         return address(case, direction, known) if known else 0
-    return _load(case.symbol(direction, facts), case.target, lambda: bodies(case, direction, facts))
+    return _load(unit(case, direction, facts), case.target)
 
 
 @functools.cache
 def _shared_address(symbol: str, target: Target) -> int:
-    return _load(symbol, target, lambda: [_shared(target)[symbol]()])
+    return _load(shared_unit(symbol, target), target)
 
 
-def _load(symbol: str, target: Target, define: Callable[[], Iterable[Body]]) -> int:
-    """Return the address of the functions that `define` writes, compiled or taken from the cache."""
+def _load(unit: objects.Unit, target: Target) -> int:
+    """Return the address of the function that a unit is named by, compiled or taken from the cache."""
     with uninterrupted:
-        code = objects.obtain(symbol, target, lambda: definition(define(), target, symbol), cache.EMITTER)
+        code = objects.obtain(unit, target)
     with compiling, uninterrupted:
-        return machine.address_of(symbol) or _enter(code, target)
+        return machine.address_of(unit.name) or _enter(code, target)
 
 
 def _enter(code: objects.ObjectCode, target: Target) -> int:
@@ -164,6 +190,19 @@ def _compile_part(name: str) -> None:
         )
 
 
+def library_functions() -> list[Callable[..., int]]:
+    """Return the functions that are compiled for entries of library loops."""
+    special = (
+        loops.of_function(importlib.import_module(f"tapegrad.engine.kernels.special.{module}"), name)
+        for name, module in library.COMPILED.items()
+    )
+    parts = (
+        entry_point(importlib.import_module(f"tapegrad.engine.kernels.language.{module}"), name)
+        for name, module in library.PARTS.items()
+    )
+    return [*special, *parts, loops.one_result, *loops.NARROW.values()]
+
+
 @functools.cache
 def _narrow_loop(arity: int) -> int:
     return compiler.compile_c_function(loops.NARROW[arity])
@@ -173,8 +212,7 @@ def _narrow_loop(arity: int) -> int:
 def address_of_accumulation(dtype: str, target: Target | None = None) -> int:
     """Return the address of the kernel that adds lines to lines, or sums them up."""
     target = target or host()
-    parts = functools.partial(accumulation.accumulate, dtype, target)
-    return _load(accumulation.symbol(dtype, target), target, parts)
+    return _load(accumulation_unit(dtype, target), target)
 
 
 def _defined(segment: Segment | IteratedSegment, target: Target, symbol: str) -> list[Body]:
@@ -201,14 +239,6 @@ def address_of_segment(segment: Segment | IteratedSegment) -> int:
     if segment not in _segments:
         target = host()
         symbol = _symbol_of(segment, target)
-        _segments[segment] = _load(symbol, target, lambda: _defined(segment, target, symbol))
+        unit = _unit(symbol, target, lambda: _defined(segment, target, symbol))
+        _segments[segment] = _load(unit, target)
     return _segments[segment]
-
-
-def is_kept(case: Case, direction: str) -> bool:
-    """Return whether a general kernel is on disk."""
-    return objects.is_kept(case.symbol(direction), cache.EMITTER)
-
-
-def is_accumulation_kept(dtype: str) -> bool:
-    return objects.is_kept(accumulation.symbol(dtype, host()), cache.EMITTER)

@@ -4,6 +4,7 @@ A running process may have other code in memory than its files: the package is u
 compiles must not be kept under the name of the new text, nor found under it.
 """
 
+import hashlib
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -43,6 +44,14 @@ def add(state: Any, files: Iterable[Path]) -> None:
         state.update(file.name.encode() + b"\0" + file.read_bytes())
         if not check(str(file)):
             state.update(os.urandom(16))
+
+
+def digest(names: tuple[str, ...]) -> str:
+    """Return a digest of the texts of some files and folders of the package."""
+    state = hashlib.sha256()
+    for path in (PACKAGE / name for name in names):
+        add(state, sorted(path.rglob("*.py")) if path.is_dir() else [path])
+    return state.hexdigest()
 
 
 def check(file: str) -> bool:

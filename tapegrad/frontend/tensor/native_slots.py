@@ -29,6 +29,7 @@ _OPERATORS = handle_slots.Operators(
     },
     powers={2: CODES["square"], 0.5: CODES["sqrt"], -1: CODES["reciprocal"]},
 )
+_FUNCTIONS = handle_slots.module_of(_OPERATORS)
 _MODULES = (slots, eager, eager, views, views, views)  # of `handle_slots.CALLS`
 _calls = np.zeros(len(handle_slots.CALLS), np.int64)
 
@@ -41,6 +42,7 @@ def write_slots() -> None:
         Tensor,
         EAGER,
         _OPERATORS,
+        _FUNCTIONS,
         _calls,
         Mode,
         thread=thread,

@@ -1,13 +1,26 @@
-"""Targets of the emitter: a processor, and how many elements it computes at once."""
+"""Targets of the emitter: a processor, and how many elements it computes at once.
+
+Code is compiled for this processor, or for one of the levels of x86-64 that compilers agreed on: what a wheel brings
+runs on all processors of a level.
+"""
 
 import functools
+import hashlib
+import os
 from dataclasses import dataclass
 from typing import Any
 
 import llvmlite.binding as llvm
 import numba
 
+from tapegrad.engine.runtime.messages import stderr
+
 _MASKED, _WIDE, _NARROW = 16, 8, 4
+_VARIABLE = "TAPEGRAD_CPU"
+# What processors of a level have (System V ABI for x86-64, 3.1.1), each beside what those of the level above it have.
+_V3 = ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsave")
+_V4 = (*_V3, "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")
+LEVELS = {"x86-64": ((), _NARROW), "x86-64-v3": (_V3, _WIDE), "x86-64-v4": (_V4, _MASKED)}
 
 
 @dataclass(frozen=True)
@@ -31,6 +44,11 @@ class Target:
         """True if masked loads and stores take no longer than whole ones."""
         return self.lanes >= _MASKED
 
+    @property
+    def level(self) -> str:
+        """The level of x86-64 with as many lanes whose code it runs; of other processors a name of their own."""
+        return _level_of(self)
+
     def symbol(self, *parts: object) -> str:
         """Return the suffix of symbols of functions for this processor."""
         return ".".join(map(str, ("tapegrad", *parts, self.lanes)))
@@ -51,9 +69,23 @@ class Target:
 
 
 @functools.cache
+def _level_of(target: Target) -> str:
+    runs = {target.cpu, *_levels(target.features)} if target.triple.startswith("x86_64") else ()
+    found = [level for level, (_, lanes) in LEVELS.items() if level in runs and lanes == target.lanes]
+    return found[0] if found else hashlib.sha256(repr(target).encode()).hexdigest()[:16]
+
+
+@functools.cache
 def host() -> Target:
-    """Return the processor of this process, or the one that the environment tells Numba to compile for."""
+    """Return the processor of this process, the level of it that ``TAPEGRAD_CPU`` names, or what Numba compiles for."""
     chosen, features = numba.config.CPU_FEATURES, llvm.get_host_cpu_features().flatten()
+    level = os.environ.get(_VARIABLE)
+    if _only_compiled:
+        return of_level(_only_compiled[-1])
+    if level in _levels(features):
+        return of_level(level)
+    if level:
+        stderr.tell(f"{_VARIABLE}={level} is not used: this processor runs {', '.join(_levels(features))}")
     features = features if chosen is None else chosen
     lanes = _MASKED if "+avx512f" in features else _WIDE if "+avx2" in features else _NARROW
     return Target(
@@ -61,9 +93,24 @@ def host() -> Target:
     )
 
 
-def x86_64_v3() -> Target:
-    """Return the processors of the x86-64-v3 level: AVX2 and FMA, without AVX-512."""
-    return Target(llvm.get_process_triple(), "x86-64-v3", "", _WIDE)
+_only_compiled: list[str] = []
+
+
+def only_compile_for(level: str) -> None:
+    """Let this process compile for a level of x86-64 that it may not run itself: it must call nothing."""
+    _only_compiled.append(level)
+    host.cache_clear()
+
+
+def of_level(level: str) -> Target:
+    """Return the processors of a level of x86-64."""
+    return Target(llvm.get_process_triple(), level, "", LEVELS[level][1])
+
+
+def _levels(features: str) -> list[str]:
+    """Return the levels that a processor with these features runs."""
+    has = set(features.split(","))
+    return [level for level, (needed, _) in LEVELS.items() if has.issuperset(f"+{each}" for each in needed)]
 
 
 def aarch64() -> Target:

@@ -18,7 +18,7 @@ import llvmlite.binding as llvm
 from tapegrad.engine.codegen.ir.target import Target, host
 from tapegrad.engine.codegen.machine.lock import compiling, without_lock
 from tapegrad.engine.codegen.machine.machine import ModuleSource, compile_source
-from tapegrad.engine.codegen.store import cache, cache_files, name_locks
+from tapegrad.engine.codegen.store import cache, cache_files, name_locks, shipped
 from tapegrad.engine.runtime import thread_stack
 
 
@@ -41,6 +41,24 @@ class Definition(NamedTuple):
     symbol: str
     calls: tuple[str, ...] = ()
     loops: tuple[str, ...] = ()
+
+
+class Unit(NamedTuple):
+    """Unit of compilation: what is compiled to one object.
+
+    Attributes
+    ----------
+    name
+        What it is called in the cache folder, and in a wheel.
+    define
+        Says what is compiled.
+    sources
+        The sources that this follows from.
+    """
+
+    name: str
+    define: Callable[[], Definition]
+    sources: tuple[str, ...] = cache.SOURCES
 
 
 class ObjectCode(NamedTuple):
@@ -66,44 +84,50 @@ def digest(source: ModuleSource, target: Target) -> str:
     return hashlib.sha256(repr((llvm.llvm_version_info, target, *source)).encode()).hexdigest()[:32]
 
 
-def _file_of(symbol: str, target: Target, names: tuple[str, ...]) -> str:
+def _file_of(unit: Unit, target: Target) -> str:
     """Return the name of a file with a name; the state in it has the host's processor, but no other one."""
     foreign = "" if target == host() else f"{hashlib.sha256(repr(target).encode()).hexdigest()[:8]}."
-    return f"{foreign}{cache.name_of(symbol, names)}"
+    return f"{foreign}{cache.name_of(unit.name, unit.sources)}"
 
 
-def is_kept(symbol: str, names: tuple[str, ...] = cache.SOURCES) -> bool:
-    """Return whether the cache folder says which object code a function has."""
-    file = cache.named_file(_file_of(symbol, host(), names))
+def is_kept(unit: Unit, target: Target) -> bool:
+    """Return whether a wheel has brought the object code of a unit, or the cache folder has it."""
+    if shipped.holds(target.level, unit.name, unit.sources):
+        return True
+    file = cache.named_file(_file_of(unit, target))
     return file is not None and cache_files.is_there(file)
 
 
-def obtain(
-    symbol: str, target: Target, define: Callable[[], Definition], names: tuple[str, ...] = cache.SOURCES
-) -> ObjectCode:
-    """Return the object code of a function, as the cache folder has it, or compile and keep it.
+def obtain(unit: Unit, target: Target) -> ObjectCode:
+    """Return the object code of a unit for a processor, as a wheel or the cache folder has it, or compile and keep it.
 
     No lock of the compiler is held meanwhile but while `define` runs: other threads compile other code.
-
-    Parameters
-    ----------
-    symbol
-        What the function is called in the cache folder.
-    target
-        The processor.
-    define
-        Says what is compiled, where the folder does not know it.
-    names
-        The sources that this follows from.
     """
-    begin, name = time.perf_counter_ns(), _file_of(symbol, target, names)
+    begin = time.perf_counter_ns()
     with without_lock():
-        compiled = _find(name)
-        if compiled is not None:
-            cache.log_compilation(symbol, begin, cache.READ)
-            return compiled
+        found = shipped_code(unit, target)
+        if found is not None:
+            cache.log_compilation(unit.name, begin, cache.SHIPPED)
+            return found
+        name = _file_of(unit, target)
+        found = _find(name)
+        if found is not None:
+            cache.log_compilation(unit.name, begin, cache.READ)
+            return found
         with name_locks.locked(name, cache.folder()):
-            return _find(name) or _make(target, define, name)
+            return _find(name) or _make(target, unit.define, name)
+
+
+def shipped_code(unit: Unit, target: Target) -> ObjectCode | None:
+    """Return the object code of a unit that a wheel has brought; `None`, and stderr says why, if it may not be used."""
+    try:
+        found = shipped.find(target.level, unit.name, unit.sources)
+        return None if found is None else ObjectCode(*found[1:])
+    except OSError as error:
+        cache.complaints.make(f"object code in {shipped.FOLDER} cannot be used", error)
+    except Exception:  # damaged in whatever way
+        cache.complaints.make(f"a damaged file in {shipped.FOLDER} is not used")
+    return None
 
 
 def make(target: Target, define: Callable[[], Definition]) -> ObjectCode:

@@ -15,7 +15,7 @@ from typing import Any
 
 from tapegrad.engine.codegen.ir.body import Value
 from tapegrad.engine.codegen.python_calls.python_code import Code, Module
-from tapegrad.engine.codegen.python_calls.wrapper_kinds import WrapperKind, expected
+from tapegrad.engine.codegen.python_calls.wrapper_kinds import WrapperKind
 
 _FASTCALL = 0x80  # METH_FASTCALL of Python's C interface
 _ROOM = 128  # fields that a function which returns a tuple can write
@@ -35,14 +35,11 @@ class _MethodDef(ctypes.Structure):
 _new_function = ctypes.pythonapi.PyCFunction_NewEx
 _new_function.restype = ctypes.py_object
 _new_function.argtypes = (ctypes.c_void_p, ctypes.py_object, ctypes.py_object)
-_addresses: dict[str, int] = {}  # of wrappers, by their names
 
 
 def fast_call(name: str, address: int, shape: WrapperKind) -> Callable[..., int]:
     """Wrap a compiled function in a Python function."""
-    if shape.name not in _addresses:
-        _compile({each for each in expected | {shape} if each.name not in _addresses})
-    return python_function(name, _addresses[shape.name], address)
+    return python_function(name, module_of(shape).addresses()[shape.name], address)
 
 
 def python_function(name: str, address: int, fixed: Any) -> Callable[..., Any]:
@@ -61,14 +58,16 @@ def _definition(name: str, address: int) -> _MethodDef:
     return _MethodDef(name.encode(), address, _FASTCALL, None)
 
 
-def _compile(shapes: set[WrapperKind]) -> None:
-    """Compile the wrappers of some shapes, a matter of milliseconds."""
-    module = Module("fast_calls", TypeError=TypeError, SystemError=SystemError)
-    module.internal(_fields_of)
-    module.internal(_tuple_of)
-    for shape in sorted(shapes):
-        module.exported(_wrapper(shape), shape.name)
-    _addresses.update(module.addresses())
+@functools.cache
+def module_of(shape: WrapperKind) -> Module:
+    """Return the module of the wrapper of a shape."""
+    module = Module(f"fast_calls.{shape.name}", TypeError=TypeError, SystemError=SystemError)
+    if "t" in shape.arguments:
+        module.internal(_fields_of)
+    if shape.returns_tuple:
+        module.internal(_tuple_of)
+    module.exported(_wrapper(shape), shape.name)
+    return module
 
 
 def _wrapper(shape: WrapperKind) -> Callable[[Code, Value, Value, Value], None]:

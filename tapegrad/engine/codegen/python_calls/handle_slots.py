@@ -30,6 +30,7 @@ _MODE_FIELDS = (
 )  # fmt: skip
 _HEADER = _ARRAY + _TAPE_FIELDS.index("header")
 _NONE = -1  # in place of a slot: the Python method finds it, or raises
+_LATER = ("handles", "tape", "header", "finaliser", "calls", "thread", "entered", "attachments", "stale")
 _END = 1 << 60  # beyond the end of any array
 _START, _STOP, _STEP = (SLICE_LIMITS // 8 + k for k in range(3))
 _ROW, _SLICE, _NEW_AXIS = range(3)  # kinds of the parts of keys, as `view_key` takes them, four fields a part
@@ -55,7 +56,13 @@ class Operators(NamedTuple):
 
 
 def write_handle_slots(
-    cls: type, tape: Any, operators: Operators, calls: np.ndarray, mode: type, **objects: Any
+    cls: type,
+    tape: Any,
+    operators: Operators,
+    module: Module,
+    calls: np.ndarray,
+    mode: type,
+    **objects: Any,
 ) -> Callable[[Any, int], Any] | None:
     """Write the type slots of a class of handles; return the function that makes a handle for a tape and a slot.
 
@@ -65,8 +72,8 @@ def write_handle_slots(
     ----------
     cls, tape
         The class, and the eager tape. Handles of a recording are served while a thread is in it.
-    operators
-        The operators that are served.
+    operators, module
+        The operators that are served, and what `module_of` returned for them.
     calls
         Addresses of `CALLS`, an int64 array. Where there is a 0, the Python method serves, until there is another.
     mode
@@ -81,10 +88,9 @@ def write_handle_slots(
         return None
     finaliser = type_slots.SLOTS["__del__"].function(cls)
     fields = {"header": tape.header, "finaliser": finaliser, "calls": int(calls.ctypes.data)}
-    module = _module(operators, {"handles": cls, "tape": tape, **fields, **objects})
     kept = (module, calls)
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))  # for handles that live on at interpreter exit
-    new_handle, *functions = module.addresses().values()
+    new_handle, *functions = module.addresses(handles=cls, tape=tape, **fields, **objects).values()
     type_slots.write(cls, dict(zip(names, functions, strict=True)))
     return python_function("new_handle", new_handle, None)
 
@@ -103,16 +109,16 @@ def _is_laid_out(cls: type, fields: tuple[str, ...]) -> bool:
     return True
 
 
-def _module(operators: Operators, known: Mapping[str, Any]) -> Module:
+def module_of(operators: Operators) -> Module:
     """Return the module of the functions, which are exported in the order of their slots."""
     pairs = {name: f"__r{name.strip('_')}__" for name in operators.binary}
     methods = ("__getitem__", *pairs, *pairs.values(), *operators.unary)
     attributes = ("mode", "drop_orphans")
     module = Module(
-        "handle_slots",
+        "handle_slots", *_LATER,
         none=None, true=True, false=False, zero=0, NotImplemented=NotImplemented, float=float, int=int, slice=slice,
         tuple=tuple, TypeError=TypeError,
-        **{name: name for name in methods}, **{f"name_{name}": name for name in attributes}, **known,
+        **{name: name for name in methods}, **{f"name_{name}": name for name in attributes},
     )  # fmt: skip
     for function in _INTERNAL:
         module.internal(function)

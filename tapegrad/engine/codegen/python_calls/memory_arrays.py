@@ -23,6 +23,7 @@ from tapegrad.engine.codegen.python_calls.fast_calls import address_of, python_f
 from tapegrad.engine.codegen.python_calls.python_code import NULL, Code, Module
 
 _WRITEABLE_FLAG = 0x400  # NPY_ARRAY_WRITEABLE
+_MODULE = Module("memory_arrays", "hold", "release", "dtypes", array=np.ndarray, TypeError=TypeError)
 
 
 def array_maker(hold: Any, release: Any, dtypes: Sequence[np.dtype[Any]]) -> Callable[..., Any]:
@@ -38,20 +39,13 @@ def array_maker(hold: Any, release: Any, dtypes: Sequence[np.dtype[Any]]) -> Cal
     dtypes
         The dtypes by their numbers.
     """
-    module = Module(
-        "memory_arrays",
-        hold=address_of(hold), release=address_of(release), array=np.ndarray, dtypes=tuple(dtypes),
-        TypeError=TypeError,
-    )  # fmt: skip
-    for function in (_array_on, _with_base, _release):
-        module.internal(function)
-    module.exported(_forget)
-    module.exported(_show)
-    addresses = module.addresses()
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(module))  # for arrays that live on at interpreter exit
+    given = {"hold": address_of(hold), "release": address_of(release), "dtypes": tuple(dtypes)}
+    addresses = _MODULE.addresses(**given)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(_MODULE))  # for arrays that live on at interpreter exit
     return python_function("show", addresses["show"], addresses["forget"])
 
 
+@_MODULE.exported
 def _show(code: Code, fixed: Value, arguments: Value, given: Value) -> None:
     """``PyObject *show(PyObject *fixed, PyObject *const *arguments, Py_ssize_t count)``."""
     with code.where(given.unequal(3)):
@@ -66,6 +60,7 @@ def _show(code: Code, fixed: Value, arguments: Value, given: Value) -> None:
     code.ret(code.call("array_on", fields, code.call("PyLong_AsLongLong", fixed)))
 
 
+@_MODULE.internal
 def _array_on(code: Code, fields: Value, forget: Value) -> None:
     """``array_on(fields, forget)``: an array that takes over the reference to its block; null with an exception.
 
@@ -82,6 +77,7 @@ def _array_on(code: Code, fields: Value, forget: Value) -> None:
     code.ret(code.call("with_base", fields, made))
 
 
+@_MODULE.internal
 def _with_base(code: Code, fields: Value, base: Value) -> None:
     """``with_base(fields, base)``: an array that takes over a reference to its base; null with an exception."""
     ndim, extents = code.load(fields, NDIM), code.load(fields, GEOMETRY)
@@ -100,6 +96,7 @@ def _with_base(code: Code, fields: Value, base: Value) -> None:
     code.ret(made)
 
 
+@_MODULE.internal
 def _release(code: Code, block: Value) -> None:
     """``release(block)``: drop a reference."""
     address = code.call("PyLong_AsLongLong", code.outside("release"))
@@ -107,6 +104,7 @@ def _release(code: Code, block: Value) -> None:
     code.ret(0)
 
 
+@_MODULE.exported
 def _forget(code: Code, owner: Value) -> None:
     """``void forget(PyObject *owner)``, the destructor of a capsule."""
     code.call("release", code.call("PyCapsule_GetPointer", owner, NULL))

@@ -35,6 +35,7 @@ _RESULTS = dict.fromkeys(_VOIDS, "void") | dict.fromkeys(_INTS, "i32") | {"PyFlo
 _NUMPY = ("PyArray_Empty", "PyArray_NewFromDescr", "PyArray_Return", "PyArray_SetBaseObject")
 
 _Define = Callable[..., None]
+MODULES: dict[str, "Module"] = {}  # those that have been made, by their names
 
 
 class Module:
@@ -44,12 +45,15 @@ class Module:
     ----------
     name
         Its name. A process has one module of a name and these names of functions and objects.
+    later
+        Names that code has for Python objects which are given when the first address is needed.
     objects
         Python objects by the names that code has for them. They have to live as long as the process.
     """
 
-    def __init__(self, name: str, **objects: Any) -> None:
-        self._kind, self._objects = name, objects
+    def __init__(self, name: str, *later: str, **objects: Any) -> None:
+        self._kind, self._objects = name, dict.fromkeys(later) | objects
+        MODULES[name] = self
         self._internal: dict[str, _Define] = {}
         self._exported: dict[str, _Define] = {}
         self._addresses: dict[str, int] = {}
@@ -64,17 +68,28 @@ class Module:
         self._exported[name or define.__name__.lstrip("_")] = define
         return define
 
-    def addresses(self) -> dict[str, int]:
-        """Return the addresses of the functions that are called from outside; they live for ever."""
+    def addresses(self, **given: Any) -> dict[str, int]:
+        """Return the addresses of the functions that are called from outside; they live for ever.
+
+        Parameters
+        ----------
+        given
+            The Python objects whose names alone are known so far.
+        """
         if not self._addresses:
+            self._objects |= given
             ensure_known()
-            code = objects.obtain(self._name, host(), self._definition).code
+            code = objects.obtain(self.unit, host()).code
             with compiling:  # another thread may have loaded it meanwhile
                 self._addresses = self._addresses or self._load(code)
         return self._addresses
 
-    def _definition(self) -> objects.Definition:
-        return objects.Definition(machine.ModuleSource(self._text()), self._name)
+    @property
+    def unit(self) -> objects.Unit:
+        """Its unit of compilation."""
+        return objects.Unit(
+            self._name, lambda: objects.Definition(machine.ModuleSource(self._text()), self._name)
+        )
 
     def _load(self, code: bytes) -> dict[str, int]:
         for name, each in self._objects.items():

@@ -24,6 +24,3 @@ class WrapperKind(NamedTuple):
     def name(self) -> str:
         """Name of the wrapper."""
         return f"call_{self.arguments}_{int(self.releases_gil)}{int(self.returns_tuple)}"
-
-
-expected: set[WrapperKind] = set()  # of all entry points: their wrappers are made together

@@ -43,10 +43,17 @@ def kernel(case: Case, direction: str, facts: FrameFacts | None = None) -> list[
 
 def used(case: Case, direction: str, facts: FrameFacts) -> FrameFacts | None:
     """Return the facts of a frame that a kernel makes use of; `None` if it is the general one that calls libraries."""
-    loop = _loop(case, direction, facts)
-    if loop.stages.steps or (facts.sums and loop.takes_whole_vectors):
+    calls_libraries, takes_whole_vectors = _traits(case, direction, facts.wanted)
+    if calls_libraries or (facts.sums and takes_whole_vectors):
         return None
-    return facts._replace(single=0) if loop.takes_whole_vectors else facts
+    return facts._replace(single=0) if takes_whole_vectors else facts
+
+
+@functools.lru_cache(256)
+def _traits(case: Case, direction: str, wanted: int) -> tuple[bool, bool]:
+    """Return whether a kernel's loop calls libraries, and whether it takes whole vectors."""
+    loop = _loop(case, direction, wanted)
+    return bool(loop.stages.steps), loop.takes_whole_vectors
 
 
 def fields_read(direction: str) -> int:
@@ -54,16 +61,16 @@ def fields_read(direction: str) -> int:
     return 1 + (Y if direction == "forward" else Y_BAR)
 
 
-def _loop(case: Case, direction: str, facts: FrameFacts) -> Loop:
+def _loop(case: Case, direction: str, wanted: int) -> Loop:
     if direction == "forward":
         return directions.primal(case)
-    return contributions(case, operands(facts.wanted))
+    return contributions(case, operands(wanted))
 
 
 def _loops(case: Case, direction: str, facts: FrameFacts) -> Iterator[tuple[Loop, FrameFacts]]:
     """Yield the loops of a kernel, and what each is told: one for all, or one for each cotangent if any is a sum."""
     if direction == "forward" or not facts.sums:
-        yield _loop(case, direction, facts), facts
+        yield _loop(case, direction, facts.wanted), facts
         return
     for j in operands(facts.wanted):
         yield contributions(case, (j,)), facts._replace(wanted=1 << j)

@@ -29,7 +29,7 @@ import llvmlite
 import numba
 import numpy as np
 
-from tapegrad.engine.codegen.store import cache_files, upkeep
+from tapegrad.engine.codegen.store import cache_files, shipped, upkeep
 from tapegrad.engine.kernels.language.numba_internals import CompileResult, rtsys
 from tapegrad.engine.runtime import sources, thread_stack
 from tapegrad.engine.runtime.messages import logs, stderr
@@ -70,10 +70,7 @@ def state(names: tuple[str, ...] = SOURCES) -> str:
     """Digest of all that the text of compiled code follows from: some sources, and what is installed."""
     from tapegrad.engine.codegen.ir.target import host  # noqa: PLC0415  an import of the package compiles nothing
 
-    digest = hashlib.sha256(repr((*_installed(), host())).encode())
-    for path in (sources.PACKAGE / name for name in names):
-        sources.add(digest, sorted(path.rglob("*.py")) if path.is_dir() else [path])
-    return digest.hexdigest()[:16]
+    return hashlib.sha256(repr((*_installed(), host(), sources.digest(names))).encode()).hexdigest()[:16]
 
 
 def root() -> Path:
@@ -162,9 +159,9 @@ class Complaints:
 complaints = Complaints()
 
 
-def is_ours(module: str) -> bool:
-    """Return whether a module is of this package: the state covers no other's functions."""
-    return module.partition(".")[0] == sources.PACKAGE.name
+def is_ours(name: str) -> bool:
+    """Return whether a module, or what is in it, is of this package: the state covers no other's functions."""
+    return name.partition(".")[0] == sources.PACKAGE.name
 
 
 def name_of(symbol: str, names: tuple[str, ...] = SOURCES) -> str:
@@ -239,6 +236,7 @@ def cache_of(function: Callable[..., Any]) -> Any:
 # --- the log ------------------------------------------------------------------------------------------------------
 
 COMPILED, READ = ("compiled", logging.INFO), ("read from the cache", logging.DEBUG)
+SHIPPED = ("read from the package", logging.DEBUG)
 
 
 def log_compilation(name: str, begin: int, how: tuple[str, int]) -> None:
@@ -291,10 +289,15 @@ def _tidy_at_exit(path: Path) -> None:
 
 
 def holds(module: str, function: str) -> bool:
-    """Return whether the cache folder holds a function of the package that is compiled."""
+    """Return whether a wheel has brought a function of the package, compiled, or the cache folder has it."""
+    from tapegrad.engine.codegen.ir.target import host  # noqa: PLC0415  an import of the package compiles nothing
+
     symbol = f"{module}.{function}"
+    kinds = (ENTRY, KERNEL) if TRANSLATES else ()
+    if any(shipped.holds(host().level, f"{symbol}.{kind}", SOURCES) for kind in kinds):
+        return True
     names = [
         _by_numba(symbol),
-        *(name_of(f"{symbol}.{kind}") for kind in (ENTRY, KERNEL) if TRANSLATES),
+        *(name_of(f"{symbol}.{kind}") for kind in kinds),
     ]
     return any(file is not None and cache_files.is_there(file) for file in map(named_file, names))

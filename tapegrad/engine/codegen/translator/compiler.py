@@ -3,14 +3,14 @@
 import functools
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from numba import types
 
 from tapegrad.engine.codegen.machine.interrupts import uninterrupted
 from tapegrad.engine.codegen.machine.lock import compiling as compiling
 from tapegrad.engine.codegen.python_calls import fast_calls
-from tapegrad.engine.codegen.python_calls.wrapper_kinds import WrapperKind, expected
+from tapegrad.engine.codegen.python_calls.wrapper_kinds import WrapperKind
 from tapegrad.engine.codegen.store.announcer import announcer
 from tapegrad.engine.codegen.store.cache import cache_of
 from tapegrad.engine.codegen.translator import values, whole
@@ -24,9 +24,29 @@ from tapegrad.engine.kernels.language.linking import (
 from tapegrad.engine.kernels.language.numba_internals import CFunc
 from tapegrad.engine.runtime import thread_stack
 
-# Every entry point that has been defined: (module, name) -> what compiles it or takes it from the cache.
-ENTRY_POINTS: dict[tuple[str, str], Callable[[], Any]] = {}
 
+class EntryPoint(NamedTuple):
+    """Function that Python calls.
+
+    Attributes
+    ----------
+    function
+        The Python function.
+    kinds
+        LLVM's types of its arguments.
+    wrapper
+        The kind of its wrapper.
+    compiled
+        Compiles it, or takes it from the cache; the function that Python calls from then on.
+    """
+
+    function: Callable[..., Any]
+    kinds: tuple[Any, ...]
+    wrapper: WrapperKind
+    compiled: Callable[[], Any]
+
+
+ENTRY_POINTS: dict[tuple[str, str], EntryPoint] = {}  # all that have been defined, by module and name
 
 _GROUPS: dict[str, list[tuple[str, str]]] = {}
 EVERY_COMPUTATION, EVERY_RECORDING, SPARSITY = "computation", "recording", "sparsity"
@@ -70,10 +90,10 @@ def entry_point(
     def decorate(function: Callable[..., Any]) -> Any:
         names = function.__code__.co_varnames[: function.__code__.co_argcount]
         signature = tuple(types.float64 if name in floats else types.int64 for name in names)
-        kinds = ["f" if name in floats else "t" if name in tuples else "i" for name in names]
-        given = "".join(kinds[:-1] if returns_tuple else kinds)
-        shape = WrapperKind(given, nogil, returns_tuple)
-        expected.add(shape)
+        letters = ["f" if name in floats else "t" if name in tuples else "i" for name in names]
+        given = "".join(letters[:-1] if returns_tuple else letters)
+        wrapper = WrapperKind(given, nogil, returns_tuple)
+        kinds = tuple(map(values.KINDS.__getitem__, signature))
         compiled_later = Helper(function, _options(PlainWholeCompiler))
 
         @functools.cache
@@ -81,9 +101,10 @@ def entry_point(
             _make_finalisers_ready()
             expect_group(group)
             with compiling, uninterrupted, announcer.compiling(function):
-                address = whole.entry_address(function, tuple(map(values.KINDS.__getitem__, signature)))
-                address = address or _address_by_numba(compiled_later, signature)
-                compiled = fast_calls.fast_call(function.__qualname__, address, shape)
+                address = whole.address(function, whole.entry_unit(function, kinds)) or _address_by_numba(
+                    compiled_later, signature
+                )
+                compiled = fast_calls.fast_call(function.__qualname__, address, wrapper)
                 _hand_out(function.__module__, function.__name__, compiled)
             return compiled
 
@@ -91,7 +112,7 @@ def entry_point(
         def first_call(*args: Any) -> Any:
             return entry()(*args)
 
-        ENTRY_POINTS[function.__module__, function.__name__] = entry
+        ENTRY_POINTS[function.__module__, function.__name__] = EntryPoint(function, kinds, wrapper, entry)
         vars(first_call)["compile"] = entry
         _GROUPS.setdefault(group, []).append((function.__module__, function.__name__))
         return first_call
@@ -206,7 +227,7 @@ def compile_c_function(function: Callable[..., Any]) -> int:
     Kernels are called so, destructors, functions that threads run, and those of an allocator. C may ignore the result.
     """
     with uninterrupted, announcer.compiling(function):
-        return whole.c_address(function) or _c_address_by_numba(function)
+        return whole.address(function, whole.c_unit(function)) or _c_address_by_numba(function)
 
 
 def _c_address_by_numba(function: Callable[..., Any]) -> int:

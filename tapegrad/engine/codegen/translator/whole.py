@@ -32,31 +32,27 @@ _shared: dict[str, FunctionIR] = {}  # parts with object code of their own that 
 # --- addresses -----------------------------------------------------------------------------------------------------
 
 
-def entry_address(function: Any, kinds: tuple[Any, ...]) -> int:
-    """Return the address of ``int32 (int64 *result, void *exception, arguments...)``; 0 where Numba must compile it.
-
-    `kinds` are LLVM's types of the arguments.
-    """
-    return _address(function, cache.ENTRY, lambda: entry_definition(function, kinds))
+def entry_unit(function: Any, kinds: tuple[Any, ...]) -> objects.Unit:
+    """Return the unit of ``int32 (int64 *result, void *exception, arguments...)``, of arguments of LLVM's types."""
+    return _unit(function, cache.ENTRY, lambda: entry_definition(function, kinds))
 
 
-def c_address(function: Any) -> int:
-    """Return the address of ``int64 (int64 arguments...)``; 0 where Numba must compile it."""
-    return _address(function, cache.KERNEL, lambda: c_definition(function))
+def c_unit(function: Any) -> objects.Unit:
+    """Return the unit of ``int64 (int64 arguments...)``."""
+    return _unit(function, cache.KERNEL, lambda: c_definition(function))
 
 
-def _address(function: Any, kind: str, define: Callable[[], objects.Definition]) -> int:
+def address(function: Any, unit: objects.Unit) -> int:
+    """Return the address of the unit of a function; 0 where Numba must compile it."""
     if not TRANSLATES:
         return 0
-    module = function.__module__
-    name = f"{module}.{function.__qualname__}.{kind}"
     # The module may have been imported after the state was taken.
     sources.check(getattr(function.__code__, "co_filename", ""))
     try:
         try:
-            return _load(_code(name, module, define))
+            return _load(_code(unit))
         except UnknownPartError:
-            return _load(objects.make(host(), define))  # which translates its callees as well
+            return _load(objects.make(host(), unit.define))  # which translates its callees as well
     except NotPlainError:
         return 0
     except Exception as error:  # it leans on names of Numba's that any version may change
@@ -64,15 +60,19 @@ def _address(function: Any, kind: str, define: Callable[[], objects.Definition])
         return 0
 
 
-def _code(name: str, module: str, define: Callable[[], objects.Definition]) -> objects.ObjectCode:
-    return objects.obtain(name, host(), define) if cache.is_ours(module) else objects.make(host(), define)
+def _unit(function: Any, kind: str, define: Callable[[], objects.Definition]) -> objects.Unit:
+    return objects.Unit(f"{function.__module__}.{function.__qualname__}.{kind}", define)
+
+
+def _code(unit: objects.Unit) -> objects.ObjectCode:
+    return objects.obtain(unit, host()) if cache.is_ours(unit.name) else objects.make(host(), unit.define)
 
 
 def _load(code: objects.ObjectCode) -> int:
     """Load a function, and before it those that it calls."""
     for symbol in code.calls:
         if not machine.address_of(symbol):
-            _load(_shared_code(symbol))
+            _load(_code(shared_unit(symbol)))
     with compiling:
         return machine.address_of(code.symbol) or machine.load(code.code, code.symbol)[0]
 
@@ -84,9 +84,14 @@ class UnknownPartError(Exception):
     """A part that is neither kept nor translated: its callers are known, and it has been lost."""
 
 
-def _shared_code(symbol: str) -> objects.ObjectCode:
-    module = symbol.rsplit(".", 2)[0]  # before the function's name and a digest
-    return _code(symbol, module, lambda: _shared_definition(symbol))
+def shared_unit(symbol: str) -> objects.Unit:
+    """Return the unit of a function that others call by its symbol."""
+    return objects.Unit(symbol, lambda: _shared_definition(symbol))
+
+
+def is_known(symbol: str) -> bool:
+    """Return whether a function that others call by its symbol has been translated in this process."""
+    return symbol in _shared
 
 
 def _shared_definition(symbol: str) -> objects.Definition:

@@ -20,7 +20,7 @@ from tapegrad.engine.kernels.fronts.plan import (
 )
 from tapegrad.engine.kernels.fronts.stacking import add_update, note_rows, places_in_parent
 from tapegrad.engine.kernels.language.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
-from tapegrad.engine.kernels.language.inlining import always_inline, noinline
+from tapegrad.engine.kernels.language.inlining import always_inline, called_by_address, noinline
 from tapegrad.engine.kernels.language.lapack import F64, Lapack, libraries
 from tapegrad.engine.kernels.language.raw_memory import (
     add_at,
@@ -157,6 +157,7 @@ def sparse_cholesky_tangent(frame: int, loops: int, routines: Lapack) -> int:
     return 0
 
 
+@called_by_address
 def failed_pivot(frame: int, loops: int) -> int:
     """Return the row of the first pivot that is not positive, -1 if there is none; for messages.
 

@@ -13,6 +13,15 @@ from numba import extending
 from tapegrad.engine.kernels.language.linking import LoopPartCompiler, PartCompiler
 from tapegrad.engine.kernels.language.numba_internals import cpu_target
 
+# C functions that Python hands out by their addresses: kernels of no op, drivers, functions that threads run.
+CALLED_BY_ADDRESS: dict[tuple[str, str], Callable[..., int]] = {}
+
+
+def called_by_address(function: Callable[..., int]) -> Callable[..., int]:
+    """Note a C function of integers that Python hands out by its address: it can be compiled ahead of time."""
+    CALLED_BY_ADDRESS[function.__module__, function.__qualname__] = function
+    return function
+
 
 class _Deferred:
     """A function with Numba's object for it, which is made on first demand.

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.engine.kernels.language.frame import COUNT, FIELDS, PARAMS, STRIDE, Y_BAR, X, Y
-from tapegrad.engine.kernels.language.inlining import always_inline
+from tapegrad.engine.kernels.language.inlining import always_inline, called_by_address
 from tapegrad.engine.kernels.language.raw_memory import (
     call_kernel,
     load_at,
@@ -25,6 +25,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
 LOOP_COUNT, LOOP_KERNEL, LOOP_PARAMS, LOOP_STEPS = range(4)
 
 
+@called_by_address
 def over_tangents(frame: int, loops: int) -> int:
     """Run a structural op's kernel for one tangent after another: its frame, with parameters of our own around them."""
     local = stack_i64(FIELDS)
@@ -58,11 +59,13 @@ def _one_hot(frame: int, zero: Any) -> int:
     return 0
 
 
+@called_by_address
 def one_hot_f64(frame: int, loops: int) -> int:
     """Write tangents that are each zero, or one at a single element."""
     return _one_hot(frame, np.float64(0))
 
 
+@called_by_address
 def one_hot_f32(frame: int, loops: int) -> int:
     """`one_hot_f64` for float32."""
     return _one_hot(frame, np.float32(0))
@@ -106,21 +109,25 @@ def _columns(frame: int, x_zero: Any, y_zero: Any) -> int:
     return 0
 
 
+@called_by_address
 def columns_f64_f64(frame: int, loops: int) -> int:
     """Write float64 tangents to columns of a float64 Jacobian."""
     return _columns(frame, np.float64(0), np.float64(0))
 
 
+@called_by_address
 def columns_f64_f32(frame: int, loops: int) -> int:
     """Write float64 tangents to columns of a float32 Jacobian."""
     return _columns(frame, np.float64(0), np.float32(0))
 
 
+@called_by_address
 def columns_f32_f64(frame: int, loops: int) -> int:
     """Write float32 tangents to columns of a float64 Jacobian."""
     return _columns(frame, np.float32(0), np.float64(0))
 
 
+@called_by_address
 def columns_f32_f32(frame: int, loops: int) -> int:
     """Write float32 tangents to columns of a float32 Jacobian."""
     return _columns(frame, np.float32(0), np.float32(0))
@@ -140,21 +147,25 @@ def _entries(frame: int, x_zero: Any, y_zero: Any) -> int:
     return 0
 
 
+@called_by_address
 def entries_f64_f64(frame: int, loops: int) -> int:
     """Write elements of float64 tangents to elements of a float64 Jacobian."""
     return _entries(frame, np.float64(0), np.float64(0))
 
 
+@called_by_address
 def entries_f64_f32(frame: int, loops: int) -> int:
     """Write elements of float64 tangents to elements of a float32 Jacobian."""
     return _entries(frame, np.float64(0), np.float32(0))
 
 
+@called_by_address
 def entries_f32_f64(frame: int, loops: int) -> int:
     """Write elements of float32 tangents to elements of a float64 Jacobian."""
     return _entries(frame, np.float32(0), np.float64(0))
 
 
+@called_by_address
 def entries_f32_f32(frame: int, loops: int) -> int:
     """Write elements of float32 tangents to elements of a float32 Jacobian."""
     return _entries(frame, np.float32(0), np.float32(0))

@@ -7,6 +7,7 @@ import ctypes
 
 import numpy as np
 
+from tapegrad.engine.kernels.language.inlining import called_by_address
 from tapegrad.engine.kernels.language.raw_memory import load_i64, store_i64
 from tapegrad.engine.sweep.replays.replay import ONE_CALL, STREAM_FIELDS
 from tapegrad.engine.sweep.threading.synchronization import nanoseconds
@@ -20,6 +21,7 @@ from tapegrad.engine.sweep.threading.synchronization import nanoseconds
 _CLOCK_FIELDS = 3
 
 
+@called_by_address
 def read_clock(frame, loops):
     """Add to TIME the nanoseconds since a clock row last read the clock."""
     last, now = load_i64(frame, LAST), nanoseconds()

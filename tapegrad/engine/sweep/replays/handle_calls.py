@@ -9,6 +9,7 @@ import math
 import numba
 
 from tapegrad.engine.codegen.translator.compiler import entry_point, inline_njit
+from tapegrad.engine.kernels.language.inlining import called_by_address
 from tapegrad.engine.kernels.language.raw_memory import (
     calloc,
     free,
@@ -259,6 +260,7 @@ def _call_specializations(handle, addresses):
 # --- C functions --------------------------------------------------------------------------------------------------
 
 
+@called_by_address
 def call_handle(handle: int, addresses: int) -> int:
     """Call a compiled function."""
     return call(handle, addresses)
@@ -274,6 +276,7 @@ def _is_finite(address, count, dtype):
     return True
 
 
+@called_by_address
 def call_finite(handle: int, addresses: int) -> int:
     """Call a compiled function; NOT_FINITE_RESULT if one of the results is nan or infinite."""
     status = call(handle, addresses)
@@ -299,6 +302,7 @@ def _fill_with_nan(address, bytes_, dtype):
             store_f32(address, k, numba.float32(math.nan))
 
 
+@called_by_address
 def call_or_nan(handle: int, addresses: int) -> int:
     """Call a compiled function; if it fails, all results are NaN."""
     status = call(handle, addresses)
@@ -310,6 +314,7 @@ def call_or_nan(handle: int, addresses: int) -> int:
     return status
 
 
+@called_by_address
 def failure(handle: int, number: int) -> int:
     """Return the address of the source line of the guard that a specialization failed last; 0 if there is none."""
     if number < 0 or number >= load_i64(handle, SPECIALIZATION_COUNT):
@@ -319,6 +324,7 @@ def failure(handle: int, number: int) -> int:
     return load_i64(load_i64(specialization, SITES), row) if row >= 0 else 0
 
 
+@called_by_address
 def call_freed(handle: int, addresses: int) -> int:
     """Refuse a call: the entry of a compiled function that nothing keeps alive any more."""
     return HANDLE_FREED

@@ -15,7 +15,7 @@ import numpy as np
 from tapegrad.engine.codegen.translator.compiler import entry_point, inline_njit
 from tapegrad.engine.kernels.lanes.transpose import transpose
 from tapegrad.engine.kernels.language.frame import FIELDS, PARAMS, Y_BAR, X
-from tapegrad.engine.kernels.language.inlining import always_inline
+from tapegrad.engine.kernels.language.inlining import always_inline, called_by_address
 from tapegrad.engine.kernels.language.raw_memory import (
     call_kernel,
     load_at,
@@ -87,6 +87,7 @@ SHARED, TAKE, GIVE = range(3)  # used where it is by all lanes; brought in; brou
 GUARD_LANES, GUARD_KERNEL, GUARD_PARAMS, GUARD_STEP = range(4)
 
 
+@called_by_address
 def guard_over_lanes(frame: int, loops: int) -> int:
     """Run a guard for each lane, and note for which of them it fails."""
     local, params = stack_i64(FIELDS), load_i64(frame, PARAMS)
@@ -355,6 +356,7 @@ def _free_workspace(job):
         k = (k + 1) % load_i64(job, WORKSPACE_COUNT)
 
 
+@called_by_address
 def lanes_chunk(job: int, chunk: int) -> int:
     """Run a chunk of a job."""
     workspace = _free_workspace(job)

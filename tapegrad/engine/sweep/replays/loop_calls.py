@@ -15,6 +15,7 @@ import numba
 from tapegrad.engine.codegen.translator.compiler import inline_njit
 from tapegrad.engine.kernels.control.callback import CELL_FIELDS
 from tapegrad.engine.kernels.language import frame as field
+from tapegrad.engine.kernels.language.inlining import called_by_address
 from tapegrad.engine.kernels.language.raw_memory import (
     free,
     load_f64,
@@ -114,6 +115,7 @@ def _fill_rest(loop, moves, block, packed, value):
         fill_packed(loop, moves, packed, _number_done(load_f64(block + cursor, 0), extent), extent, value)
 
 
+@called_by_address
 def run_loop(frame: int, descriptor: int) -> int:
     """Compute the last carry, the stacked results, the number of iterations, and the first states."""
     loop = load_i64(descriptor, CELL_FIELDS)
@@ -251,6 +253,7 @@ def _pull(loop, x, y, x_bar, y_bar):
     return status
 
 
+@called_by_address
 def pull_loop(frame: int, descriptor: int) -> int:
     """Accumulate the cotangents of the operands, after a forward run."""
     loop = load_i64(descriptor, CELL_FIELDS)
@@ -264,6 +267,7 @@ def pull_loop(frame: int, descriptor: int) -> int:
     )
 
 
+@called_by_address
 def pull_to_result(frame: int, descriptor: int) -> int:
     """Compute the cotangents of the operands as a result; X is operands, results and their cotangents."""
     loop = load_i64(descriptor, CELL_FIELDS)
@@ -277,6 +281,7 @@ def pull_to_result(frame: int, descriptor: int) -> int:
 # --- tangents ----------------------------------------------------------------------------------------------------
 
 
+@called_by_address
 def push_loop(frame: int, descriptor: int) -> int:
     """Compute the tangents of the results."""
     loop = load_i64(descriptor, CELL_FIELDS)

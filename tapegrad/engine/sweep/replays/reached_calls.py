@@ -12,6 +12,7 @@ import numba
 from tapegrad.engine.codegen.translator.compiler import inline_njit
 from tapegrad.engine.kernels.control.callback import CELL_FIELDS
 from tapegrad.engine.kernels.language import frame as field
+from tapegrad.engine.kernels.language.inlining import called_by_address
 from tapegrad.engine.kernels.language.raw_memory import load_i64, memcpy, memset
 from tapegrad.engine.kernels.language.status import NOT_DIFFERENTIABLE
 from tapegrad.engine.sweep.replays.loop_moves import bytes_of, load_packed, store_packed
@@ -61,12 +62,14 @@ def _copy(op, target, source):
     memcpy(target, source, load_i64(op, SIZE) * bytes_of(load_i64(op, PACKED_DTYPE)))
 
 
+@called_by_address
 def hand_on_outputs(frame: int, descriptor: int) -> int:
     """Copy outputs."""
     _copy(load_i64(descriptor, CELL_FIELDS), load_i64(frame, field.Y), load_i64(frame, field.X))
     return 0
 
 
+@called_by_address
 def pull_outputs(frame: int, descriptor: int) -> int:
     """Accumulate the cotangents of outputs."""
     op = load_i64(descriptor, CELL_FIELDS)
@@ -87,6 +90,7 @@ def pull_outputs(frame: int, descriptor: int) -> int:
     return 0
 
 
+@called_by_address
 def hand_on_cotangents(frame: int, descriptor: int) -> int:
     """Copy cotangents, which the outputs follow in X."""
     op, x, y = load_i64(descriptor, CELL_FIELDS), load_i64(frame, field.X), load_i64(frame, field.Y)

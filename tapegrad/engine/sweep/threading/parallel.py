@@ -2,6 +2,7 @@
 
 from tapegrad.engine.codegen.translator.compiler import inline_njit
 from tapegrad.engine.kernels.language.frame import COUNT, OUTER, STRIDE, X_BAR
+from tapegrad.engine.kernels.language.inlining import called_by_address
 from tapegrad.engine.kernels.language.raw_memory import (
     call_kernel,
     free,
@@ -205,6 +206,7 @@ def _run_in_cells(control, launch, chunks, sums):
     return 0
 
 
+@called_by_address
 def parallel_driver(kernel, frame, loops, control, parallel_threshold):
     """Run a bound instruction in chunks. The status of a kernel that can fail is never lost: such run serially.
 
@@ -234,6 +236,7 @@ def parallel_driver(kernel, frame, loops, control, parallel_threshold):
     return 0 if share(control, launch, chunks) else _run_serial(kernel, frame, loops)
 
 
+@called_by_address
 def share_parts(request: int, control: int) -> int:
     """Run all parts of a large call on several threads; return 0 if that is not possible now, or does not pay.
 

@@ -10,6 +10,7 @@ A helper spins for a moment between two launches and then sleeps. A range of chu
 """
 
 from tapegrad.engine.codegen.translator.compiler import inline_njit
+from tapegrad.engine.kernels.language.inlining import called_by_address
 from tapegrad.engine.kernels.language.raw_memory import load_i64, store_i64
 from tapegrad.engine.sweep.binding.control_fields import (
     ALONE_UNTIL,
@@ -155,6 +156,7 @@ def _sleep(pool, part):
         acquire_lock(load_i64(part, _WAKE // 8), 1)
 
 
+@called_by_address
 def help_out(arguments):
     """Run a thread of the pool. `arguments` is the address of two fields: address of the pool, number of the thread."""
     pool, thread = load_i64(arguments, 0), load_i64(arguments, 1)

@@ -1,0 +1,142 @@
+"""Everything that can be compiled before it is needed: what a wheel holds, and ``tapegrad warmup`` fills a folder with.
+
+Left to a first call are segments, which are cut from a user's program, and what is written around a user's functions.
+"""
+
+import contextlib
+import importlib
+import itertools
+import pkgutil
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
+
+from tapegrad.engine import kernel_table
+from tapegrad.engine.codegen import kernels as emitter
+from tapegrad.engine.codegen.ir.target import Target
+from tapegrad.engine.codegen.machine import objects
+from tapegrad.engine.codegen.machine.lock import compiling
+from tapegrad.engine.codegen.machine.objects import ObjectCode, Unit
+from tapegrad.engine.codegen.python_calls import fast_calls, python_code
+from tapegrad.engine.codegen.rows import rows
+from tapegrad.engine.codegen.rows.case import Case, FrameFacts, operands
+from tapegrad.engine.codegen.store import cache
+from tapegrad.engine.codegen.translator import whole
+from tapegrad.engine.codegen.translator.compiler import ENTRY_POINTS
+from tapegrad.engine.kernels.language.inlining import CALLED_BY_ADDRESS
+from tapegrad.engine.runtime.operating_system import processors
+from tapegrad.ops import ROWS, Op
+
+# Where entry points are defined, C functions that are called by address, and functions of Python's C interface.
+_MODULES = (
+    "engine.codegen.python_calls",
+    "engine.elimination",
+    "engine.kernels",
+    "engine.sweep",
+    "engine.tape",
+    "frontend.tensor.native_slots",
+    "optimize.native",
+    "transforms.calling.callables",
+)
+
+
+def import_all() -> None:
+    """Import all modules that define units, late ones included."""
+    for name in _MODULES:
+        module = importlib.import_module(f"tapegrad.{name}")
+        for found in pkgutil.walk_packages(vars(module).get("__path__", ()), f"{module.__name__}."):
+            with contextlib.suppress(ImportError):  # guard pages, on a system without them
+                vars(importlib.import_module(found.name))  # asking a late module for something executes it
+
+
+def compiled(target: Target) -> Iterator[tuple[Unit, ObjectCode, float]]:
+    """Compile all units of the modules that are imported, on all processors, and what they call.
+
+    Yields
+    ------
+    unit, code
+        A unit and its object code, from a wheel, from the cache folder or compiled.
+    share
+        The share of the units that are done, as far as it is known.
+    """
+    waiting, begun, done = units(target), set[str](), 0
+    pool = ThreadPoolExecutor(processors())  # LLVM leaves Python to other threads
+    try:
+        while waiting:
+            begun |= {unit.name for unit in waiting}
+            futures = {pool.submit(objects.obtain, unit, target): unit for unit in waiting}
+            called: dict[str, Unit] = {}
+            for future in as_completed(futures):
+                done += 1
+                called |= dict.fromkeys(future.result().calls, futures[future])
+                yield futures[future], future.result(), done / len(begun)
+            waiting = [
+                _called(symbol, by, target) for symbol, by in sorted(called.items()) if symbol not in begun
+            ]
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _called(symbol: str, by: Unit, target: Target) -> Unit:
+    """Return the unit of a function that another one calls."""
+    if by.sources == cache.EMITTER:
+        return emitter.shared_unit(symbol, target)
+    if not whole.is_known(symbol):  # the code of who calls it was kept
+        with compiling:
+            by.define()
+    return whole.shared_unit(symbol)
+
+
+def units(target: Target) -> list[Unit]:
+    """Return all units of the modules that are imported, each once."""
+    emitted = (*map(kernel_table.unit, kernel_table.kernels()), *emitter.shared_units(target))
+    found = (*translated(), *_of_python(), *emitted, *_of_frames(target))
+    return list({unit.name: unit for unit in found}.values())
+
+
+def translated() -> list[Unit]:
+    """Return the units of functions that are written in Python."""
+    by_hand = filter(kernel_table.is_written_by_hand, kernel_table.kernels())
+    return [
+        *(whole.entry_unit(entry.function, entry.kinds) for entry in ENTRY_POINTS.values()),
+        *map(whole.c_unit, CALLED_BY_ADDRESS.values()),
+        *map(whole.c_unit, emitter.library_functions()),
+        *map(kernel_table.unit, by_hand),
+    ]
+
+
+def _of_python() -> Iterator[Unit]:
+    """Yield the units of functions of Python's C interface."""
+    yield from (fast_calls.module_of(entry.wrapper).unit for entry in ENTRY_POINTS.values())
+    yield from (module.unit for module in python_code.MODULES.values())
+
+
+def _of_frames(target: Target) -> Iterator[Unit]:
+    """Yield the units of elementwise kernels for the frames that programs usually have."""
+    for row in ROWS:
+        if isinstance(row, Op) and row.kind == "elementwise":
+            for dtype, direction in itertools.product(row.dtypes, kernel_table.DIRECTIONS[:2]):
+                if direction == "forward" or row.differentiable:
+                    case = Case(row, dtype, target)
+                    known = (rows.used(case, direction, facts) for facts in _frames(row, direction))
+                    for facts in {facts for facts in known if facts is not None}:
+                        yield emitter.unit(case, direction, facts)
+
+
+def _frames(row: Op, direction: str) -> Iterator[FrameFacts]:
+    """Yield facts of frames: one element in all, or lines of which one operand at most is one element."""
+    sizes = [(1, 0), *((0, 1 << j >> 1) for j in range(row.arity + 1 if row.arity > 1 else 1))]
+    if direction == "forward":
+        yield from (FrameFacts(*size, 0, 0) for size in sizes)
+        return
+    differentiable = row.differentiable_operands
+    for wanted in _subsets(differentiable):
+        for stored in _subsets(operands(wanted)):
+            yield from (FrameFacts(*size, wanted, stored) for size in sizes if wanted)
+
+
+def _subsets(of: Iterable[int]) -> list[int]:
+    """Return all sets of operands, as bits."""
+    found = [0]
+    for j in of:
+        found += [bits | 1 << j for bits in found]
+    return found
