@@ -10,7 +10,7 @@ import numpy as np
 from tapegrad.autodiff.custom.functions import Functions
 from tapegrad.autodiff.custom.op import CustomOp
 from tapegrad.autodiff.custom.tensor_rules import all_have_forward_rules
-from tapegrad.autodiff.sparsity.compressed import CompressedDerivative
+from tapegrad.autodiff.sparsity import compressed
 from tapegrad.frontend.functions.matrices.systems import solve
 from tapegrad.frontend.functions.matrices.triangles import cho_solve, cholesky
 from tapegrad.frontend.functions.reductions.reductions import sum as total
@@ -100,12 +100,12 @@ def _sparse_jacobian(function: Callable[..., Any], root: Any, is_symmetric: bool
     """Return pattern and entries of the Jacobian; `None` if it is not sparse."""
     run = NestedCall(function, select((root,), 0))
     found = (run.tape, run.leaves, [run.value], is_symmetric)
-    pattern = CompressedDerivative(*found, "reverse", None).pattern
+    pattern = compressed.CompressedDerivative(*found, "reverse", None).pattern
     n = root.shape[0]
     if pattern.nnz > _SPARSE_SHARE * n * n:
         return None
     mode = "auto" if all_have_forward_rules(run.tape) else "reverse"
-    derivative = CompressedDerivative(*found, mode, None)
+    derivative = compressed.CompressedDerivative(*found, mode, None)
     entries = derivative.entries(run.pull, "the Jacobian of an equation")
     (pattern, taken), *_ = derivative.blocks()[0]
     if not np.array_equal(taken, np.arange(entries.size)):

@@ -14,3 +14,7 @@ In reading order; each imports only those above it:
     certificate                    a product with a random vector, compared with a tangent
     compressed                     the entries as one Tensor
 """
+
+from tapegrad.engine.runtime.lazy import load_later
+
+load_later(__name__, "compressed")  # with it comes `scipy.sparse`, which is slow to import

@@ -297,6 +297,6 @@ def _title(status: int, cost: float) -> str:
 
 
 def _message_of(status: int) -> str:
-    from tapegrad.optimize.native.single_fit import MESSAGES
+    from tapegrad.optimize.native.messages import MESSAGES
 
     return MESSAGES[status]

@@ -8,6 +8,7 @@ In reading order; each imports only those above it:
     blocks                         records for compiled code, and their arrays
     loops                          the loops of the optimisers, compiled: machines of states
     slices                         budgets of evaluations, after which a loop returns to Python
+    messages                       what is said of the status with which a fit ended
     settings                       settings of fits and minimisations, checked
     recorded                       the specializations of a function; calls of it at fixed addresses
     models                         the model as a function of one vector, kept for the next call

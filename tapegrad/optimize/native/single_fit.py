@@ -9,27 +9,17 @@ from scipy.optimize import OptimizeResult
 
 from tapegrad.engine.runtime.messages.progress import Progress
 from tapegrad.errors import name_of
-from tapegrad.optimize.interruption import MESSAGE, interrupts
+from tapegrad.optimize.interruption import interrupts
 from tapegrad.optimize.native.blocks import Block, Shape
 from tapegrad.optimize.native.loops import driver, levenberg
 from tapegrad.optimize.native.loops import fit_fields as fields
+from tapegrad.optimize.native.messages import MESSAGES
 from tapegrad.optimize.native.recorded import ReplayedFunction, Session
 from tapegrad.optimize.native.settings import DenseFitSettings, FitSettings, SingleFitSettings
 from tapegrad.optimize.native.sharing import reporting_one
 from tapegrad.optimize.native.slices import Slices
 
 _WHO = 'least_squares(method="native")'
-MESSAGES = {
-    fields.TOO_MANY_EVALUATIONS: "The maximum number of function evaluations is exceeded.",
-    fields.BY_GTOL: "`gtol` termination condition is satisfied.",
-    fields.BY_FTOL: "`ftol` termination condition is satisfied.",
-    fields.BY_XTOL: "`xtol` termination condition is satisfied.",
-    fields.BY_BOTH: "Both `ftol` and `xtol` termination conditions are satisfied.",
-    fields.INTERRUPTED: MESSAGE,
-    fields.NOT_FINITE: "Residuals or their derivatives are not finite in the initial point.",
-    fields.NO_POINTS: "There are no points, or all are left out.",
-    fields.NOT_COMPUTED: "Residuals could not be computed in the initial point.",
-}
 
 
 def _block(n: int, x0: np.ndarray, settings: DenseFitSettings) -> Block:
