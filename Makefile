@@ -17,7 +17,7 @@ PYTEST := $(MALLOC_$(MALLOC)) $(BIN)/python -m pytest
 .DEFAULT_GOAL := help
 .PHONY: help run install test test-all test-checked test-rest test-eighth test-numba test-numba-tiny test-guarded \
 	test-guarded-half test-tiny test-mutants test-op test-versions test-oldest test-libraries test-times lint gen docs \
-	size perf clean
+	size perf wheel clean
 # The tests of what reads and writes memory: compiled code on frames, and programs that are replayed and fused.
 # Left out are those of files, processes, messages, and of what Python alone does.
 ON_MEMORY := tests/engine tests/program tests/loops tests/autodiff/test_random_programs.py \
@@ -123,6 +123,11 @@ size: ## count files, lines and functions of each room, and show how long and ho
 
 perf: $(VENV)/.installed-perf ## install the peers (about 2 GB, see pyproject.toml), then run the benchmarks
 	$(BIN)/python -m perf
+
+# Two minutes of both processors a level of x86-64 the first time. PYTHONS are interpreters of other memory layouts, as 3.14
+# is beside 3.11: each in an environment with Numba, NumPy and SciPy.
+wheel: $(VENV)/.installed-test ## build dist/tapegrad-*.whl with compiled kernels for this platform
+	$(BIN)/python tests/wheel.py dist $(PYTHONS)
 
 clean: ## remove the virtual environment and everything that tools leave behind
 	rm -rf $(VENV) .venv-versions build dist *.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache

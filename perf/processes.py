@@ -11,7 +11,9 @@ from typing import Any
 _ROOT = Path(__file__).parent.parent
 
 
-def run(program: str, *arguments: object, **environment: str) -> tuple[dict[str, Any], float]:
+def run(
+    program: str, *arguments: object, folder: Path = _ROOT, **environment: str
+) -> tuple[dict[str, Any], float]:
     """Run a program of `perf.programs`. It may keep bytecode, as an installed package does.
 
     Parameters
@@ -20,6 +22,8 @@ def run(program: str, *arguments: object, **environment: str) -> tuple[dict[str,
         Name of the module.
     *arguments : object
         Its command line.
+    folder : Path, optional
+        Where the package is imported from.
     **environment : str
         Variables that are set for it.
 
@@ -29,9 +33,10 @@ def run(program: str, *arguments: object, **environment: str) -> tuple[dict[str,
         What it found, and the seconds from its start to its end.
     """
     command = [sys.executable, "-m", f"perf.programs.{program}", *map(str, arguments)]
-    variables = {**os.environ, "PYTHONDONTWRITEBYTECODE": "", **environment}
+    path = {"PYTHONPATH": os.pathsep.join(map(str, (folder, _ROOT)))}
+    variables = {**os.environ, "PYTHONDONTWRITEBYTECODE": "", **path, **environment}
     start = perf_counter()
-    done = subprocess.run(command, cwd=_ROOT, env=variables, capture_output=True, text=True, timeout=1800)
+    done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, timeout=1800)
     seconds = perf_counter() - start
     if done.returncode:
         raise RuntimeError(f"perf.programs.{program} ended with {done.returncode}:\n{done.stderr[-2000:]}")

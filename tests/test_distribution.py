@@ -22,6 +22,7 @@ from packaging.specifiers import SpecifierSet
 
 import tapegrad as tg
 import versions
+import wheel as platform_wheel
 from helpers.daily import not_daily
 
 ROOT = Path(__file__).parents[1]
@@ -147,6 +148,27 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path, tree: Path) -
     assert {"tapegrad/__init__.py", "tapegrad/py.typed"} < names
     assert "tapegrad/ops/examples.tsv" in names
     assert any(name.endswith(".json") for name in names)  # the NIST problems
+
+
+def test_a_wheel_for_a_platform_holds_object_code_beside_the_package(wheel: Path, tmp_path: Path) -> None:
+    """What installers read of it: the tags, and a record of each file."""
+    code = tmp_path / "x86-64-v3"
+    code.write_bytes(bytes(range(256)) * 40)
+    made = platform_wheel.with_objects(wheel, {code.name: code}, tmp_path)
+    assert made.name == f"{NAME}-py3-none-{platform_wheel.tag()}.whl"
+    with ZipFile(made) as archive, ZipFile(wheel) as before:
+        added = f"tapegrad/objects/{code.name}"
+        assert set(archive.namelist()) == {*before.namelist(), added}
+        assert archive.read(added) == code.read_bytes()
+        about = archive.read(f"{NAME}.dist-info/WHEEL").decode()
+        record = archive.read(f"{NAME}.dist-info/RECORD").decode().splitlines()
+    assert f"Tag: py3-none-{platform_wheel.tag()}\n" in about
+    assert "Root-Is-Purelib: false\n" in about
+    assert len(record) == len(set(record)) == len(archive.namelist())
+    folder = tmp_path / "installed"
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-index"]
+    subprocess.run([*pip, "--no-deps", "--no-compile", "--target", str(folder), str(made)], check=True)
+    assert (folder / "tapegrad" / "objects" / code.name).read_bytes() == code.read_bytes()
 
 
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="no checkout")

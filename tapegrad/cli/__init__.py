@@ -13,7 +13,6 @@ In reading order; each imports only those above it:
     pictures                       the files of plots
     example                        ``tapegrad example``: models fitted to data drawn from them
     plot                           plots of fits
-    progress                       progress on stderr
     segments                       ``tapegrad segments``: what fused loops compute
     profile                        ``tapegrad profile``: what takes how long in a replay
     table                          fits as a table, and as JSON

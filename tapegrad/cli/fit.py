@@ -4,13 +4,24 @@ import argparse
 import difflib
 import itertools
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from tapegrad.cli import pictures, table
 from tapegrad.cli.errors import CommandError
-from tapegrad.cli.progress import with_progress
+from tapegrad.engine.runtime.messages.progress import Progress
 from tapegrad.examples import nist
+
+Item = TypeVar("Item")
+
+
+def with_progress(items: Sequence[Item], describe: Callable[[Item], str]) -> Iterator[Item]:
+    """Yield `items`, and show on a terminal which of them is in work, in one line that is written over."""
+    with Progress(delay=0.0) as line:
+        for number, item in enumerate(items, 1):
+            line.show(f"[{number}/{len(items)}] {describe(item)}")
+            yield item
 
 
 def _unknown(names: Sequence[str]) -> list[str]:

@@ -14,6 +14,7 @@ In reading order; each imports only those above it:
     kernel_table                   from op codes to kernels
     reference                      rows on plain arrays, by NumPy or by their kernels
     inspection                     tapes as Python reads, prints and checks them
+    ahead_of_time                  all that can be compiled before it is needed
     bound_kernels                  from the frames of a program's rows to kernels that need not ask
 
 It imports `ops`. Inside, imports are one-way as well: `kernels` know Numba only, `tape` and `sweep` no op.

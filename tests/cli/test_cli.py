@@ -12,7 +12,7 @@ import pytest
 
 import tapegrad as tg
 from tapegrad.cli import main
-from tapegrad.cli.progress import with_progress
+from tapegrad.cli.fit import with_progress
 from tapegrad.engine import ahead_of_time, kernel_table
 from tapegrad.engine.codegen.ir.target import host
 from tapegrad.engine.codegen.machine import objects

@@ -1,4 +1,4 @@
-"""What is said of the status with which a fit ended, apart from the results: their class is slow to import."""
+"""Messages of the statuses with which fits end, apart from the results: their class is slow to import."""
 
 from tapegrad.optimize.interruption import MESSAGE
 from tapegrad.optimize.native.loops import fit_fields as fields

@@ -3,6 +3,7 @@
 In reading order; each imports only those above it:
 
     cache_files                    A file with the compiled code of one function, and a checksum
+    shipped                        Object code that a wheel brings
     name_locks                     locks of names: one thread or process makes what several need
     upkeep                         contents of the cache folder, and the limit of its size
     cache                          where compiled code is kept between processes

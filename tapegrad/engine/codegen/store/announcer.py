@@ -39,11 +39,6 @@ class Announcer:
         )  # since a line has said how many were compiled, and how long that took
         self._thread = _Depth()
         self._said = False
-        self._quiet = False
-
-    def be_quiet(self) -> None:
-        """Turn announcements off, for a caller that shows its own progress."""
-        self._quiet = True
 
     def expect(self, names: Iterable[Name]) -> None:
         """Announce functions that will be needed; those that are not in the cache are counted from now on."""
@@ -53,7 +48,7 @@ class Announcer:
     def compiling(self, function: Callable[..., Any]) -> Iterator[None]:
         """Around the compilation of a function, or the attempt to take it from the cache."""
         name = (function.__module__, function.__qualname__)
-        if self._quiet or self._thread.depth > 0 or cache.holds(*name):
+        if self._thread.depth > 0 or cache.holds(*name):
             yield
             return
         self._thread.depth += 1
