@@ -12,14 +12,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from numpy.linalg import LinAlgError
 
 from tapegrad.frontend.functions.matrices.systems import solve
+from tapegrad.frontend.recording.elementwise import FUNCTIONS, where
 from tapegrad.frontend.recording.shape import transpose
 from tapegrad.transforms.jvp import jvp
 from tapegrad.transforms.vjp import vjp
 
 Residual = Callable[..., Any]
+_exp = FUNCTIONS["exp"]
 
 
 # Solver of linear systems with the Jacobian of a residual by the root: of the residual, root, operands, a right side of
@@ -100,3 +103,26 @@ class Equation:
             return self.residual(root, *(full.get(k, value) for k, value in enumerate(operands)))
 
         return residual
+
+
+def regular(equation: Equation) -> Equation:
+    """Return an equation with a further operand: True if the root was not found, which then has nan as derivatives.
+
+    The Jacobian is the identity there: where a search has ended it is often singular, and would raise for the other
+    instances of a batch, too.
+    """
+
+    def residual(root: Any, *operands: Any) -> Any:
+        return equation.residual(root, *operands[:-1])
+
+    def system(_: Residual, root: Any, operands: Sequence[Any], right: Any, transposed: bool) -> Any:
+        failed = operands[-1]
+
+        def of_found(root: Any, *operands: Any) -> Any:
+            return where(failed, root, residual(root, *operands))
+
+        found = equation.system(of_found, root, operands, right, transposed)
+        # nan as a function of the root, so that derivatives of derivatives are nan, too
+        return where(failed & (right != 0), right * _exp(np.nan * root), found)
+
+    return Equation(equation.name, residual, system)

@@ -14,7 +14,7 @@ from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import from_array, is_tensor
 from tapegrad.implicit.converged import converged
 from tapegrad.implicit.eager_root import RuleCalls, eager_root
-from tapegrad.implicit.equation import Equation, System
+from tapegrad.implicit.equation import Equation, System, regular
 from tapegrad.implicit.recorded_root import implied
 from tapegrad.program.recording.signature import numpy_scalar
 from tapegrad.pytree import flatten, unflatten
@@ -116,7 +116,9 @@ def with_derivatives(solution: Solution, calls: dict[Any, RuleCalls], failed: An
     """
     equation, operands, layout = solution.equation, solution.operands, solution.layout
     stated = solution.formulation.stated
-    if is_recording() or solution.closes_over_tensors():
+    if is_recording() or failed or solution.closes_over_tensors():
+        if failed is not None:
+            equation, operands = regular(equation), [*operands, failed != 0]
         root = implied(equation, solution.root, operands, stated)
     elif operands:
         if layout not in calls:
