@@ -22,6 +22,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 _FLOAT = object()
 _COMPLEX = object()  # the same of a complex output, which the op gives as pairs
+_NOTHING = np.zeros(0)
 _OF_OP = {"f": _FLOAT, "c": _COMPLEX}  # by the kind of a dtype
 
 
@@ -86,7 +87,8 @@ class _Call:
         kinds = [each.dtype.kind if is_tensor(each) else "" for each in results]
         self._results = [_OF_OP.get(kind, each) for kind, each in zip(kinds, results, strict=True)]
         both = zip(kinds, results, strict=True)
-        return tuple(_as_pairs(each) for kind, each in both if kind in _OF_OP)
+        # of a constant result an array that is not read: an op has an output
+        return tuple(_as_pairs(each) for kind, each in both if kind in _OF_OP) or (_NOTHING,)
 
     def _forward(self, *arrays: np.ndarray) -> tuple[Any, ...]:
         """Return constants: the op refuses what depends on a Tensor that is no operand."""

@@ -163,3 +163,19 @@ def test_errors_of_the_function_are_raised():
     f = tg.checkpoint(lambda u: u @ np.ones((2, 2)))
     with pytest.raises(ValueError, match="matmul"):
         f(tg.tensor(x))
+
+
+@pytest.mark.parametrize("constant", [3.0, 3, np.ones(2), {"a": (2.0, None)}, ()])
+def test_constant_results_come_back_as_they_are(constant):
+    f = tg.checkpoint(lambda u: constant)
+    found = f(tg.tensor(x))
+    assert type(found) is type(constant)
+    np.testing.assert_equal(found, constant)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_constant_results_have_gradients_of_zero(way):
+    f = WAYS[way](tg.checkpoint(lambda u: 3.0))
+    np.testing.assert_array_equal(tg.grad(f)(x), np.zeros(3))
+    np.testing.assert_array_equal(tg.jvp(f, (x,), (v,)), [3.0, 0.0])
+    np.testing.assert_array_equal(tg.hvp(lambda u: tg.sum(u * u) * f(u))(x, v), 6 * v)
