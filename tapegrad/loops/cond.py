@@ -37,7 +37,8 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
     Raises
     ------
     TypeError
-        If the results differ in structure, shapes or dtypes, or `pred` is no single value.
+        In a recording, if the results differ in structure, shapes or dtypes: eager code calls the chosen function
+        alone, and returns its result as it is. Always, if `pred` is no single value.
 
     See Also
     --------
@@ -73,8 +74,8 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
 @like(
     cond,
     (
-        "`pred` is no single value.",
-        "`index` is no single integer.\nValueError\n    If there are no branches.",
+        "Always, if `pred` is no single value.",
+        "Always, if `index` is no single integer.\nValueError\n    If there are no branches.",
     ),
     summary="Return ``branches[index](*operands)``.",
     parameters="""index : int or Tensor
