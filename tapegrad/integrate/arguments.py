@@ -130,11 +130,11 @@ def evaluation_times(t_eval: Any, begin: Any, end: Any, direction: Any, may_repe
     if t_eval.ndim != 1:
         raise ValueError(f"solve_ivp: t_eval has shape {t_eval.shape}, but must have one dimension")
     t_eval = t_eval if t_eval.dtype == np.float64 else t_eval.astype(np.float64)
-    if not (known(t_eval) and known(begin) and known(end)):
-        return t_eval
-    times, first, last = numbers(t_eval), float(numbers(begin)), float(numbers(end))
-    if np.any(times < min(first, last)) or np.any(times > max(first, last)):
-        raise ValueError(f"solve_ivp: values of t_eval are not within t_span = ({first}, {last})")
+    # Of numbers that are recorded these are guards: a replay with other times comes here again
+    times, first, last = stop_gradient((t_eval, begin, end))
+    if np.any(times < np.minimum(first, last)) or np.any(times > np.maximum(first, last)):
+        span = f" = ({float(first)}, {float(last)})" if known(begin) and known(end) else ""
+        raise ValueError(f"solve_ivp: values of t_eval are not within t_span{span}")
     steps = np.diff(times) * direction
     if np.any(steps < 0 if may_repeat else steps <= 0):
         order = "increase" if direction > 0 else "decrease, as t_span does"

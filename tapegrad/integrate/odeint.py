@@ -7,10 +7,11 @@ import numpy as np
 
 from tapegrad.errors import check_function
 from tapegrad.frontend.words.frames import hides_frames
-from tapegrad.integrate.arguments import known, numbers, plain
+from tapegrad.integrate.arguments import plain
 from tapegrad.integrate.outputs import outputs, reached
 from tapegrad.integrate.solve import integration_of
 from tapegrad.loops.carry import leaf_of, real_leaf_of
+from tapegrad.transforms.stop_gradient import stop_gradient
 
 _TOLERANCE = 1.49012e-8  # SciPy's, the root of the rounding error
 
@@ -70,10 +71,9 @@ def odeint(
     t, y0 = real_leaf_of(t, "odeint: t"), leaf_of(y0)
     if t.ndim != 1 or t.size == 0:
         raise ValueError(f"odeint: t has shape {t.shape}, but must have one dimension and an element")
-    if known(t):
-        steps = np.diff(numbers(t))
-        if np.any(steps > 0) and np.any(steps < 0):
-            raise ValueError("odeint: values of t must increase, or decrease; they may be repeated")
+    steps = np.diff(stop_gradient(t))
+    if np.any(steps > 0) and np.any(steps < 0):
+        raise ValueError("odeint: values of t must increase, or decrease; they may be repeated")
     y0 = y0.reshape(1) if y0.ndim == 0 else y0
 
     def fun(t: Any, y: Any, *args: Any) -> Any:

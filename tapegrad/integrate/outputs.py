@@ -43,15 +43,12 @@ def _by_one_loop(integration: Integration, t_eval: Any) -> tuple[State, Any]:
     """Return both by one loop: an iteration tries a step, and emits an output if it lies in it."""
     method, direction = integration.method, integration.direction
     assert isinstance(method, ExplicitMethod)
-    is_ordered = not is_tensor(t_eval)
 
     def advance(state: State, times: Any) -> tuple[State, Any, Any]:
-        t, before, following = times
+        t, following = times
         made = integration.tried(state)
         step = AcceptedStep(state.t, made.h, state.y, made.y, made.memory)
         y = method.between(step, t)
-        if not is_ordered:
-            y = y * like(np.where(direction * (t - before) < 0, np.nan, 1.0), y)
         done = np.where(made.accepted, direction * (made.t - t), -1.0) >= 0
         stays = np.where(done, direction * (made.t - following), -1.0) >= 0
         moves = np.where(stays, 0.0, np.where(made.accepted, 1.0, 0.0)) > 0
@@ -80,10 +77,8 @@ def _by_one_loop(integration: Integration, t_eval: Any) -> tuple[State, Any]:
 
     first = integration.first()
     first = first._replace(t_old=(), h=(), y_old=(), memory=first.memory[-1:])
-    plain = stop_gradient(t_eval)
-    before = np.append(stop_gradient(integration.begin), plain[:-1])
-    following = np.append(plain[1:], direction * np.inf)
-    last, _, ys = scan_with_retries(advance, going, first, (t_eval, before, following))
+    following = np.append(stop_gradient(t_eval)[1:], direction * np.inf)
+    last, _, ys = scan_with_retries(advance, going, first, (t_eval, following))
     return last, ys
 
 
@@ -92,19 +87,17 @@ def _by_loops(integration: Integration, t_eval: Any) -> tuple[State, Any]:
     method, direction = integration.method, integration.direction
 
     def output(carry: Any, t: Any) -> Any:
-        state, before, interpolated = carry
+        state, interpolated = carry
         state = integration.run(state, lambda state: direction * (t - state.t))
         y = method.interpolated(integration.fun, state.step, t)
         if method.further_evaluations:
             evaluations = added(state.evaluations, method.further_evaluations, state.t_old != interpolated)
             state = state._replace(evaluations=evaluations)
-        is_known = (direction * (state.t - t) >= 0) & ~(direction * (t - before) < 0)
-        y = y * like(np.where(is_known, 1.0, np.nan), y)
-        return (state, stop_gradient(t), stop_gradient(state.t_old)), y
+        y = y * like(np.where(direction * (state.t - t) >= 0, 1.0, np.nan), y)
+        return (state, stop_gradient(state.t_old)), y
 
-    none = np.asarray(np.nan)
-    first = integration.first(), stop_gradient(integration.begin), none
-    (state, _, _), ys = scanned(output, first, t_eval, pulled_at_once=True)
+    first = integration.first(), np.asarray(np.nan)
+    (state, _), ys = scanned(output, first, t_eval, pulled_at_once=True)
     return state, ys
 
 
@@ -152,7 +145,7 @@ def _reason(status: int, t: float, steps: int, number: int) -> str:
         )
     if status == TERMINATED:
         return f"an event has ended the integration in the step to t={t:.9g}; differentiate the outputs before it alone"
-    return "it is not within t_span, or the times are not in its order"
+    return "it is nan, or its time is"
 
 
 def _packed(op: ReachedOp, contents: Contents) -> dict[str, Any]:

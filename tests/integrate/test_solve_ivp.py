@@ -408,9 +408,23 @@ def test_tensors_outside_of_recordings():
     np.testing.assert_allclose(time.grad, -0.5 * np.exp(-0.5), rtol=1e-8)
 
 
-def test_times_as_data_of_a_recording_that_are_out_of_order_are_nan():
-    function = tg.jit(lambda times: solve_ivp(linear, (0, 2), START, t_eval=times, args=(MATRIX,)).y[0])
-    assert np.isnan(function(np.array([0.5, 0.2, 1.0, 3.0]))).tolist() == [False, True, False, True]
+@pytest.mark.parametrize("method", ["RK45", "Radau"])
+def test_times_as_data_of_a_recording_are_checked(method):
+    @tg.jit
+    def function(times, end):
+        return solve_ivp(lambda t, y: -y, (0, end), [1.0], method, times, rtol=1e-8, atol=1e-8).y[0]
+
+    times = np.array([0.5, 1.0, 1.5])
+    np.testing.assert_allclose(function(times, 2.0), np.exp(-times), rtol=1e-6)
+    for wrong in (times[::-1].copy(), times[[0, 0, 1]]):
+        with pytest.raises(ValueError, match="values of t_eval must increase"):
+            function(wrong, 2.0)
+        with pytest.raises(ValueError, match="values of t_eval must increase"):
+            tg.vmap(function, (0, None))(np.stack([times, wrong]), 2.0)
+    with pytest.raises(ValueError, match="values of t_eval are not within t_span"):
+        function(times, 1.2)
+    np.testing.assert_allclose(function(-times, -2.0), np.exp(times), rtol=1e-6)
+    assert np.isnan(function(np.array([0.5, np.nan, 1.5]), 2.0)[1])
 
 
 def test_no_times_give_no_outputs():
