@@ -353,6 +353,18 @@ def test_combinations():
         tg.special.comb(tg.tensor(5.0), 2, exact=True)
 
 
+def test_factorials():
+    n = np.array([0.0, 3.0, 2.5, -1.0, -0.5, np.nan, 171.0])
+    for f in (tg.special.factorial, tg.jit(tg.special.factorial)):
+        np.testing.assert_allclose(f(n), scipy.special.factorial(n), rtol=1e-14)
+    slope = mp.diff(mp.factorial, 2.5)
+    np.testing.assert_allclose(tg.grad(tg.special.factorial)(2.5), float(slope), rtol=1e-13)
+    assert tg.grad(tg.special.factorial)(-1.5) == 0.0
+    for option in ({"exact": True}, {"extend": "complex"}):
+        with pytest.raises(UnsupportedError, match="write exact=False"):
+            tg.special.factorial(5.0, **option)
+
+
 def test_multigammaln() -> None:
     a = np.array([1.3, 2.0, 50.0])
     for d in (1, 2, 3):

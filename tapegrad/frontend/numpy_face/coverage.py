@@ -106,9 +106,12 @@ def depends(result: Any) -> bool:
 
 
 def trials() -> Iterator[tuple[Any, ...]]:
-    """Return the arguments for trial calls: Tensors alone, and Tensors after numbers (orders)."""
+    """Return the arguments for trial calls: Tensors alone, and Tensors after numbers (orders).
+
+    Arrays come first: some of SciPy's functions of arrays take numbers by arithmetic, which says nothing of arrays.
+    """
     number, vector = (_leaf(value) for value in (0.5, [0.5, 0.75]))
-    for count, (x, before) in itertools.product(range(5), ((number, 2), (vector, 2), ([number, 1.0], 1))):
+    for count, (x, before) in itertools.product(range(5), ((vector, 2), (number, 2), ([number, 1.0], 1))):
         yield (x,) * (count + 1)
         if count:
             yield (*(before,) * count, x)

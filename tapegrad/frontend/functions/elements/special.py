@@ -306,6 +306,43 @@ def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Te
     return as_tensor(found, "scipy.special.comb")
 
 
+def factorial(n: Any, exact: bool = False, extend: str = "zero") -> Tensor:
+    """Compute the factorial, ``gamma(n + 1)``, for real arguments.
+
+    Parameters
+    ----------
+    n : Tensor or array_like
+        Elements to compute it of.
+    exact : bool, default False
+        Whether to compute with integers of any size, which have no derivative: only False.
+    extend : {"zero"}
+        What the factorials of negative numbers are.
+
+    Returns
+    -------
+    Tensor
+        Same shape as `n`; 0 where it is negative.
+
+    Raises
+    ------
+    UnsupportedError
+        With ``exact=True`` or ``extend="complex"``.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.special.factorial(tg.tensor([3.0, 2.5, -1.0]))
+    Tensor([6.        , 3.32335097, 0.        ])
+    """
+    if exact or extend != "zero":
+        raise UnsupportedError(
+            "scipy.special.factorial: exact=True computes with integers, and extend='complex' with complex numbers;"
+            " write exact=False and extend='zero', or special.gamma(n + 1)"
+        )
+    found = select(ELEMENTWISE["less"](n, 0.0), 0.0, _gamma(ELEMENTWISE["add"](n, 1.0)))
+    return as_tensor(found, "scipy.special.factorial")
+
+
 def multigammaln(a: Any, d: int) -> Tensor:
     """Compute the logarithm of the multivariate gamma function.
 
@@ -376,6 +413,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "gammaln": ELEMENTWISE["lgamma"],
     "jn": ELEMENTWISE["jv"],
     "expn": expn,
+    "factorial": factorial,
     "fresnel": fresnel,
     "kn": kn,
     "lambertw": lambertw,
@@ -392,5 +430,6 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 # Functions that are public in `tapegrad.special` only; the others are public in `tapegrad`, too.
 OWN = (
-    *_ROWS.values(), airy, airye, comb, expn, fresnel, kn, lambertw, multigammaln, polygamma, shichi, sici, yn, zeta,
+    *_ROWS.values(), airy, airye, comb, expn, factorial, fresnel, kn, lambertw, multigammaln, polygamma, shichi, sici,
+    yn, zeta,
 )  # fmt: skip
