@@ -117,3 +117,55 @@ def test_a_sum_over_one_element_is_the_same_number_behind_a_quotient() -> None:
         warnings.simplefilter("ignore", RuntimeWarning)
         for f in (lambda x: 1.0 / np.sum(x, axis=0), lambda x: np.arctan2(np.cumsum(x, axis=0), -1.0)):
             np.testing.assert_array_equal(tg.jit(f)(x), f(x))
+
+
+# --- zeros among other numbers -----------------------------------------------------------------------------------
+
+RNG = np.random.default_rng(0)
+ROWS = RNG.choice([0.0, -0.0, 1.0, -1.0], (3, 5))
+PLACES, AT = np.arange(-2.0, 3.0), np.array([-3.0, -2.0, -0.5, 0.0, 1.0, 1.5, 2.0, 4.0])
+UNEVEN = np.array([-2.0, -1.0, 0.5, 1.0, 2.0])
+AMONG_OTHERS: dict[str, Callable[[Any, Any], Any]] = {
+    "diag": lambda xp, x: [xp.diag(row, k) for row in x for k in (0, 1, -2)],
+    "diagflat": lambda xp, x: [xp.diagflat(x[:2])],
+    "pad": lambda xp, x: [xp.pad(x, 1)],
+    "interp": lambda xp, x: [xp.interp(AT, PLACES, row) for row in x],
+    "interp at": lambda xp, x: [xp.interp(x.real, UNEVEN, ROWS[0]), xp.interp(x.real, PLACES, -ROWS[0])],
+    "gradient": lambda xp, x: [xp.gradient(x, d, axis=1) for d in (1.0, PLACES, UNEVEN)],
+    "gradient at edges": lambda xp, x: [
+        xp.gradient(x, d, axis=1, edge_order=2) for d in (0.5, PLACES, UNEVEN)
+    ],
+    "cross": lambda xp, x: [xp.cross(x[:, :3], x[:, 2:])],
+    "prod": lambda xp, x: [xp.prod(x, axis) for axis in (None, 0, 1)] + [xp.prod(x[:, :2], 1)],
+    "cumprod": lambda xp, x: [xp.cumprod(x, axis) for axis in (None, 0, 1)],
+}
+
+
+@pytest.mark.parametrize("name", AMONG_OTHERS)
+@pytest.mark.parametrize("kind", ["real", "complex"])
+def test_zeros_among_others_have_numpys_signs(name: str, kind: str) -> None:
+    x = ROWS.copy() if kind == "real" else np.empty(ROWS.shape, complex)
+    if kind == "complex":
+        x.real, x.imag = ROWS, ROWS[:, ::-1]
+    parts = AMONG_OTHERS[name]
+    expected = np.concatenate([np.ravel(part) for part in parts(np, x)]).view(float)
+
+    def joined(x: Any) -> Any:
+        return tg.concatenate([tg.ravel(part) for part in parts(tg, x)])
+
+    batch = np.stack([x + 2.0, x])
+    for found in (joined(tg.tensor(x)).data, tg.jit(joined)(x), tg.vmap(joined)(batch)[1]):
+        numbers = np.ascontiguousarray(found).view(float)
+        np.testing.assert_allclose(numbers, expected, rtol=1e-15)
+        zero = expected == 0
+        np.testing.assert_array_equal(np.signbit(numbers[zero]), np.signbit(expected[zero]))
+
+
+def test_slopes_between_points_are_those_of_a_zero_of_either_sign() -> None:
+    def gradient(f: Any, values: Any) -> Any:
+        weighted = f(lambda x, xp, fp: tg.sum(tg.interp(x, xp, fp) * np.arange(len(AT))))
+        return tg.grad(weighted, (0, 1, 2))(AT, PLACES, values)
+
+    for f in (lambda f: f, tg.jit):
+        for found, expected in zip(gradient(f, ROWS[0]), gradient(f, ROWS[0] + 0.0), strict=True):
+            np.testing.assert_array_equal(found, expected)

@@ -98,9 +98,25 @@ def embed_forward(frame: int, loops: int, zero: Any) -> int:
         x = load_i64(frame, X + j)
         if x != 0 and x != y and not (j == 0 and begun):
             offset = load_i64(operand, OFFSET)
-            _add(operand, y + offset, region_strides(operand), x, value_strides_of(operand), zero)
+            if j == 0 and _is_apart(operand):  # adding to zeros would lose the signs of zeros
+                copy_region(operand, y + offset, region_strides(operand), x, value_strides_of(operand), zero)
+            else:
+                _add(operand, y + offset, region_strides(operand), x, value_strides_of(operand), zero)
         operand = _next(operand)
     return 0
+
+
+@noinline
+def _is_apart(region: int) -> bool:
+    """Return whether no two elements of a region overlap: steps of each dimension lead beyond those of smaller ones."""
+    ndim, strides, apart = load_i64(region, NDIM), region_strides(region), True
+    for d in range(ndim):
+        own, below = abs(load_i64(strides, d)), 0
+        for e in range(ndim):
+            if e != d and abs(load_i64(strides, e)) <= own:
+                below += (load_i64(region, EXTENTS + e) - 1) * abs(load_i64(strides, e))
+        apart &= load_i64(region, EXTENTS + d) <= 1 or own > below
+    return apart
 
 
 @noinline

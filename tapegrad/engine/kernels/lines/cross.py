@@ -8,7 +8,7 @@ from typing import Any
 
 from tapegrad.engine.kernels.language.frame import PARAMS, STORE, STRIDE, X_BAR, Y_BAR, Y_STRIDE, X, Y
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
-from tapegrad.engine.kernels.language.raw_memory import add_at, load_at, load_i64, load_record
+from tapegrad.engine.kernels.language.raw_memory import add_at, load_at, load_i64, load_record, store_at
 from tapegrad.ops.structural.lines import CrossParams
 
 
@@ -50,7 +50,9 @@ def cross_forward(frame: int, loops: int, zero: Any) -> int:
     b = _vector(load_i64(frame, X + 1), load_i64(frame, STRIDE + 1), zero)
     masked = load_record(load_i64(frame, PARAMS), CrossParams).masked != 0
     y, stride = load_i64(frame, Y), load_i64(frame, Y_STRIDE)
-    _put(y, stride, _product(a, b, masked, zero), True, zero)
+    product = _product(a, b, masked, zero)
+    for k in range(3):
+        store_at(y, k * stride, product[k], zero)
     return 0
 
 

@@ -17,7 +17,9 @@ from tapegrad.frontend.recording.record_structural import as_numbers, as_tensor
 from tapegrad.frontend.tensor.array_checks import check_dtype, plain
 from tapegrad.frontend.tensor.tensor import Tensor, is_tensor
 
-_remainder, _isnan, _equal = (ELEMENTWISE[name] for name in ("remainder", "isnan", "equal"))
+_remainder, _isnan, _equal, _copysign = (
+    ELEMENTWISE[name] for name in ("remainder", "isnan", "equal", "copysign")
+)
 
 
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Tensor:
@@ -128,17 +130,20 @@ def _inside(x: Any, xp: Any, fp: Any) -> Any:
     (x0, x1), (f0, f1) = ((line[below], line[above]) for line in (xp, fp))
     slope = (f1 - f0) / (x1 - x0)
     result = slope * (x - x0) + f0
-    if not _has_nan(result):
+    if _has(_equal(fp, 0.0) & (_copysign(1.0, fp) < 0.0)):
+        # The sum with -0 at its abscissa is +0: negate the opposite one, which has the same derivatives
+        result = where(_equal(x, x0) & (_copysign(1.0, f0) < 0.0), -(slope * (x0 - x) - f0), result)
+    if not _has(_isnan(result)):
         return result
     result = where(_isnan(result), slope * (x - x1) + f1, result)  # next to an infinite ordinate
     return where(_equal(x, x0) | (_equal(f0, f1) & _equal(x, x)), f0, result)
 
 
-def _has_nan(values: Any) -> bool:
-    """Return whether there is a NaN; a recording guards the result."""
+def _has(flags: Any) -> bool:
+    """Return whether one of some flags is set; a recording guards the result."""
     if is_recording():
-        return bool(some(_isnan(values)))
-    return bool(np.isnan(values.data_or_traced() if is_tensor(values) else values).any())
+        return bool(some(flags))
+    return bool((flags.data_or_traced() if is_tensor(flags) else flags).any())
 
 
 def _above(index: Any, size: int) -> Any:

@@ -9,6 +9,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS
 from tapegrad.frontend.conversions.guarded_results import is_recording
+from tapegrad.frontend.functions.reductions.predicates import all as every
 from tapegrad.frontend.functions.shapes.joining import concatenated
 from tapegrad.frontend.indexing.indexing import getitem
 from tapegrad.frontend.recording.record_structural import as_numbers, as_tensor
@@ -87,7 +88,9 @@ def _steps(given: Any, extent: int, axis: int) -> Any:
             f"numpy.gradient: coordinates of shape {points.shape} along axis {axis}, which has {extent} elements"
         )
     points = points if points.dtype.kind in DIFFERENTIABLE_KINDS else points.astype(np.float64)
-    return points[1:] - points[:-1]
+    steps = points[1:] - points[:-1]
+    # As in NumPy; a derivative by the coordinates is by all of them
+    return steps[0] if points.constant and extent > 1 and every(steps == steps[0]) else steps
 
 
 class _SampledLine(NamedTuple):
@@ -149,13 +152,16 @@ def _smooth_edge(line: _SampledLine) -> tuple[Any, Any]:
     z, y, x = (line.part(*ends) for ends in ((-1, None), (-2, -1), (-3, -2)))
     if uniform:
         h = line.steps
-        return -1.5 / h * a + 2.0 / h * b + -0.5 / h * c, 1.5 / h * z + -2.0 / h * y + 0.5 / h * x
-    return -_parabola(a, b, c, steps[0], steps[1]), _parabola(z, y, x, steps[2], steps[3])
+        return -1.5 / h * a + 2.0 / h * b + -0.5 / h * c, 0.5 / h * x + -2.0 / h * y + 1.5 / h * z
+    u, v, w = _parabola(steps[0], steps[1])
+    first = -u * a + v * b + -w * c
+    u, v, w = _parabola(steps[2], steps[3])
+    return first, w * x + -v * y + u * z
 
 
-def _parabola(a: Any, b: Any, c: Any, h0: Any, h1: Any) -> Any:
-    """Return the slope at `a` of the parabola through three elements, of which `b` and `c` lie before it."""
-    return (2.0 * h0 + h1) / (h0 * (h0 + h1)) * a - (h0 + h1) / (h0 * h1) * b + h0 / (h1 * (h0 + h1)) * c
+def _parabola(h0: Any, h1: Any) -> tuple[Any, Any, Any]:
+    """Return the weights in the slope of the parabola through three elements, at the first, by two steps before it."""
+    return (2.0 * h0 + h1) / (h0 * (h0 + h1)), (h0 + h1) / (h0 * h1), h0 / (h1 * (h0 + h1))
 
 
 def unwrap(p: Any, discont: float | None = None, axis: int = -1, *, period: float = math.tau) -> Tensor:

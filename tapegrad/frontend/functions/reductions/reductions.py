@@ -1,5 +1,7 @@
 """Sums, means and products along axes."""
 
+import itertools
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -40,6 +42,7 @@ from tapegrad.frontend.words.derived_docs import like
 from tapegrad.ops import CODES
 
 _SUM, _PROD = CODES["sum"], CODES["prod_reduce"]
+MAX_IN_ORDER = 32  # elements of complex lines that are multiplied one by one
 
 
 def sum(
@@ -160,7 +163,8 @@ def how_many(where: Any, x: Tensor, axis: Axis, keepdims: bool, name: str) -> An
     ("the sum", "the product"),
     ("The sum", "The product"),
     ("to sum", "to multiply"),
-    notes="The derivative by an element is the product of all others, and is right where elements are zero.",
+    notes="The derivative by an element is the product of all others, and is right where elements are zero. More than\n"
+    "32 complex numbers are multiplied by pairs, which may give parts that are zero another sign.",
     references="",
     examples=""">>> x = tg.tensor([2.0, 0.0, 4.0])
 >>> x.prod().backward()
@@ -192,15 +196,20 @@ def _product(x: Tensor, axis: Axis, keepdims: bool) -> Tensor:
 
 
 def _product_of_complex(x: Tensor, axis: Axis, keepdims: bool) -> Tensor:
-    """Return the product along axes, neighbours multiplied up a tree; right where elements are zero."""
+    """Return the product along axes, of long lines up a tree of neighbours; right where elements are zero."""
     lines = lines_along(x, axes_of(axis, x.ndim), x.shape)
-    while lines.shape[-1] > 1:
-        n = lines.shape[-1]
+    while (n := lines.shape[-1]) > MAX_IN_ORDER:
         products = lines[..., 0 : n - n % 2 : 2] * lines[..., 1::2]
         lines = concatenate([products, lines[..., -1:]], -1) if n % 2 else products
-    if lines.shape[-1] == 0:
-        lines = sum(lines, -1, keepdims=True) + 1.0
+    one = from_array(np.ones((*lines.shape[:-1], 1), lines.dtype), constant=True)  # with which NumPy begins
+    lines = products_in_order(concatenate([one, lines], -1))[-1]
     return reshape(lines, kept_shape(axis, x.shape) if keepdims else lines.shape[:-1]).copy()
+
+
+def products_in_order(lines: Tensor) -> list[Tensor]:
+    """Return the product of each element of a line and those before it: with NumPy's signs of zeros."""
+    parts = (lines[..., k : k + 1] for k in range(lines.shape[-1]))
+    return list(itertools.accumulate(parts, operator.mul))
 
 
 FUNCTIONS = {"sum": sum, "mean": mean, "prod": prod}

@@ -13,6 +13,7 @@ from tapegrad.frontend.functions.reductions.lines import (
     is_inexact,
     numbers,
 )
+from tapegrad.frontend.functions.reductions.reductions import MAX_IN_ORDER, products_in_order
 from tapegrad.frontend.functions.shapes.joining import concatenate
 from tapegrad.frontend.recording.elementwise import where as select
 from tapegrad.frontend.recording.outputs import deliver
@@ -124,6 +125,8 @@ def _cumprod(x: Tensor, axis: int) -> Tensor:
 
 def _doubled_products(lines: Tensor) -> Tensor:
     """Return the products of each element and all before it, of twice as many elements in each step (Hillis 1986)."""
+    if 0 < lines.shape[-1] <= MAX_IN_ORDER:
+        return concatenate(products_in_order(lines), -1)
     result, reach = lines.copy(), 1
     while reach < lines.shape[-1]:
         result = concatenate([result[..., :reach], result[..., reach:] * result[..., :-reach]], -1)
