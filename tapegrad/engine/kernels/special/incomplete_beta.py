@@ -301,9 +301,8 @@ def _log_share(a: float, b: float, x: float, y: float) -> float:
 
 
 @noinline
-def log_betainc(a: float, b: float, x: float) -> float:
-    """Return the logarithm of I(a, b, x)."""
-    y = 1.0 - x
+def _log_share_within(a: float, b: float, x: float, y: float) -> float:
+    """Return the logarithm of I(a, b, x) where ``x + y == 1``; nan beside the domain."""
     if not (a >= 0.0 and b >= 0.0 and x >= 0.0 and y >= 0.0) or max(a, b) == math.inf or min(a, b) == 0.0:
         return math.nan
     if x == 0.0 or y == 0.0:
@@ -312,14 +311,15 @@ def log_betainc(a: float, b: float, x: float) -> float:
 
 
 @noinline
+def log_betainc(a: float, b: float, x: float) -> float:
+    """Return the logarithm of I(a, b, x)."""
+    return _log_share_within(a, b, x, 1.0 - x)
+
+
+@noinline
 def log_betaincc(a: float, b: float, x: float) -> float:
     """Return the logarithm of ``1 - I(a, b, x)``."""
-    y = 1.0 - x
-    if not (a >= 0.0 and b >= 0.0 and x >= 0.0 and y >= 0.0) or max(a, b) == math.inf or min(a, b) == 0.0:
-        return math.nan
-    if x == 0.0 or y == 0.0:
-        return 0.0 if x == 0.0 else -math.inf
-    return _log_share(b, a, y, x)
+    return _log_share_within(b, a, 1.0 - x, x)
 
 
 @noinline

@@ -90,8 +90,7 @@ Tensor([[2., 0.],
         [0., 3.]])""",
 )
 def sqrtm(A: Any) -> Tensor:  # noqa: N803  SciPy's name
-    name = "tapegrad.linalg.sqrtm"
-    return of_squares("sqrtm", A, name)
+    return of_squares("sqrtm", A, "tapegrad.linalg.sqrtm")
 
 
 @like(
