@@ -14,61 +14,69 @@ _PASSED_BY = ("Add", "Sub", "Mul", "Neg")
 def own_rewrites() -> Any:
     """Return the rewrites of this module, which come behind PyTensor's own."""
     basic = needed("pytensor.graph.rewriting.basic", "pytensor")
-    return basic.EquilibriumGraphRewriter([_lift_checks(), _logarithms_of_logistic()], max_use_ratio=100)
+    return basic.EquilibriumGraphRewriter(
+        [_lift_checks(), _LogarithmsOfLogistic().rewriter()], max_use_ratio=100
+    )
 
 
-def _logarithms_of_logistic() -> Any:
-    """Return the rewrite of logarithms of a logistic function and of its complement to softplus.
+class _LogarithmsOfLogistic:
+    """Rewrite of logarithms of a logistic function and of its complement to softplus.
 
     ``log1p(-move(sigmoid(x)))`` is ``-softplus(move(x))``, where a move changes the shape or takes elements. PyTensor
     looks for a negation next to both functions, which `canonicalize` has written as a product with -1.
     """
-    basic = needed("pytensor.graph.rewriting.basic", "pytensor")
-    elemwise = needed("pytensor.tensor.elemwise", "pytensor")
-    maths, tensor = needed("pytensor.tensor.math", "pytensor"), needed("pytensor.tensor.basic", "pytensor")
-    subtensor, shape = (
-        needed("pytensor.tensor.subtensor", "pytensor"),
-        needed("pytensor.tensor.shape", "pytensor"),
-    )
-    moves = (
-        elemwise.DimShuffle | shape.Reshape | tensor.Alloc | subtensor.Subtensor | subtensor.AdvancedSubtensor
-    )
 
-    def kind(node: Any) -> str:
-        is_elementwise = node is not None and isinstance(node.op, elemwise.Elemwise)
-        return type(node.op.scalar_op).__name__ if is_elementwise else ""
+    def __init__(self) -> None:
+        names = ("elemwise", "basic", "math", "shape", "subtensor")
+        self._elemwise, self._tensor, self._maths, shape, subtensor = (
+            needed(f"pytensor.tensor.{name}", "pytensor") for name in names
+        )
+        self._moves = (
+            self._elemwise.DimShuffle
+            | shape.Reshape
+            | self._tensor.Alloc
+            | subtensor.Subtensor
+            | subtensor.AdvancedSubtensor
+        )
 
-    def is_number(x: Any, number: int) -> bool:
-        return isinstance(x, tensor.Constant) and x.data.size == 1 and x.data.item() == number
+    def rewriter(self) -> Any:
+        """Return it as PyTensor takes it."""
+        basic = needed("pytensor.graph.rewriting.basic", "pytensor")
+        return basic.node_rewriter([self._elemwise.Elemwise])(self._rewritten)
 
-    def argument(x: Any, sign: int) -> Any:
+    def _rewritten(self, fgraph: Any, node: Any) -> Any:
+        name, x = self._kind(node), node.inputs[0]
+        found = None
+        if name == "Log":
+            z = self._argument(x, 1)
+            found = self._argument(x, 2) if z is None else -z
+        elif name == "Log1p":
+            found = self._argument(x, -1)
+        if found is None or found.type.dtype != node.outputs[0].type.dtype:
+            return None
+        return [-self._maths.softplus(found)]
+
+    def _argument(self, x: Any, sign: int) -> Any:
         """Return z of ``sigmoid(z)``, or of ``-sigmoid(z)`` or ``1 - sigmoid(z)`` with sign -1 or 2; else `None`."""
         node = x.owner
-        if node is not None and isinstance(node.op, moves):
-            inner = argument(node.inputs[0], sign)
+        if node is not None and isinstance(node.op, self._moves):
+            inner = self._argument(node.inputs[0], sign)
             return None if inner is None else node.op(inner, *node.inputs[1:])
-        name, operands = kind(node), [] if node is None else node.inputs
+        name, operands = self._kind(node), [] if node is None else node.inputs
         if sign == 1:
             return operands[0] if name == "Sigmoid" else None
         if sign == 2:
-            return argument(operands[1], 1) if name == "Sub" and is_number(operands[0], 1) else None
+            return self._argument(operands[1], 1) if name == "Sub" and self._is(operands[0], 1) else None
         if name == "Mul" and len(operands) == 2:
-            operands = [each for each in operands if not is_number(each, -1)]
-        return argument(operands[0], 1) if name in ("Neg", "Mul") and len(operands) == 1 else None
+            operands = [each for each in operands if not self._is(each, -1)]
+        return self._argument(operands[0], 1) if name in ("Neg", "Mul") and len(operands) == 1 else None
 
-    def rewrite(fgraph: Any, node: Any) -> Any:
-        name, x = kind(node), node.inputs[0]
-        found = None
-        if name == "Log":
-            z = argument(x, 1)
-            found = argument(x, 2) if z is None else -z
-        elif name == "Log1p":
-            found = argument(x, -1)
-        if found is None or found.type.dtype != node.outputs[0].type.dtype:
-            return None
-        return [-maths.softplus(found)]
+    def _kind(self, node: Any) -> str:
+        is_elementwise = node is not None and isinstance(node.op, self._elemwise.Elemwise)
+        return type(node.op.scalar_op).__name__ if is_elementwise else ""
 
-    return basic.node_rewriter([elemwise.Elemwise])(rewrite)
+    def _is(self, x: Any, number: int) -> bool:
+        return isinstance(x, self._tensor.Constant) and x.data.size == 1 and x.data.item() == number
 
 
 def _lift_checks() -> Any:
