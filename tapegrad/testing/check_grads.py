@@ -10,7 +10,7 @@ import numpy as np
 from tapegrad.errors import InconclusiveError
 from tapegrad.frontend.words.frames import hides_frames
 from tapegrad.testing.checks import Checks, Settings
-from tapegrad.testing.directions import directions, random_direction
+from tapegrad.testing.directions import directions, random_steps
 from tapegrad.testing.numerical import MARGIN
 from tapegrad.testing.report import title_of
 from tapegrad.testing.subject import Subject, as_vector, coarsest, subject_of
@@ -172,7 +172,7 @@ def _check(checks: Checks, order: int) -> list[str]:
     subject, settings, rng = checks.subject, checks.settings, checks.rng
     for mode in settings.modes:
         if mode == "fwd":
-            derived = subject.pushed(random_direction(subject, rng))
+            derived = subject.pushed(random_steps(subject, rng))
         else:
             derived = subject.pulled(checks.weights())
             for outer in settings.modes if not checks.inner else ():

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tapegrad.engine.inspection.verify.directions import random_direction
 from tapegrad.testing.subject import Subject
 
 _ALONE = 16  # up to so many elements are moved one by one
@@ -117,10 +118,9 @@ def smallest_wrong(direction: Direction, is_wrong: Callable[[Direction], bool]) 
     return direction
 
 
-def random_direction(subject: Subject, rng: np.random.Generator) -> list[np.ndarray]:
+def random_steps(subject: Subject, rng: np.random.Generator) -> list[np.ndarray]:
     """Return a random direction in all elements at once."""
-    signs = (rng.choice([-1.0, 1.0], x.shape) * rng.uniform(0.5, 1.5, x.shape) for x in subject.primals)
     return [
-        np.asarray(s * _units(x).reshape(x.shape), x.dtype)
-        for s, x in zip(signs, subject.primals, strict=True)
+        np.asarray(random_direction(rng, x.shape) * _units(x).reshape(x.shape), x.dtype)
+        for x in subject.primals
     ]

@@ -37,6 +37,17 @@ def test_derivatives_of_all_kinds_are_certified(fuse):
     assert _names(tg.hessian(f).certificate(X))[-1] == "adjoint"
 
 
+def test_executions_are_compared_twice_and_made_once(monkeypatch):
+    """The plain program runs for the values, which the adjoint identity takes too, and along an even direction."""
+    executed = []
+    real = products.PlainPrograms.pushed
+    monkeypatch.setattr(
+        products.PlainPrograms, "pushed", lambda self, point: executed.append(1) or real(self, point)
+    )
+    tg.grad(tg.jit(_loss)).certificate(X)
+    assert len(executed) == 2
+
+
 def test_what_is_certified_is_counted(monkeypatch):
     """By default nothing is; `certify` and the switch do so once for each program, and replays do not."""
     certified = []

@@ -18,6 +18,7 @@ from tapegrad.autodiff.rules.step import SweepStep
 from tapegrad.autodiff.sparsity.sweeps import used_up
 from tapegrad.autodiff.tensor_sweeps import push
 from tapegrad.engine import kernel_table
+from tapegrad.engine.inspection.verify.directions import random_direction
 from tapegrad.engine.tape.tape import Tape
 from tapegrad.errors import CertificateError
 from tapegrad.frontend.tensor.arrays import show
@@ -118,8 +119,9 @@ def find_disagreement(matrix: Any, derivative: ReferenceDerivative) -> Disagreem
         The same by other sweeps.
     """
     generator = np.random.default_rng(matrix.shape[1])
-    vector = generator.uniform(0.5, 1.5, matrix.shape[1]) * generator.choice([-1.0, 1.0], matrix.shape[1])
-    vector = vector.astype(np.float32).astype(float)  # the same in both precisions
+    vector = (
+        random_direction(generator, matrix.shape[1]).astype(np.float32).astype(float)
+    )  # as in both precisions
     comparison = _Comparison(matrix, derivative)
     rows = np.flatnonzero(comparison.differs(vector))
     found = (comparison.bisect(int(row), vector) for row in rows[:_MOST_ROWS])

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tapegrad.engine.inspection.verify.directions import random_direction
 from tapegrad.engine.tape.tape import DTYPE_CODES
 from tapegrad.errors import UnsupportedError
 from tapegrad.program.certificates.executions import FILLS, Execution, StoppedError, executed
@@ -97,16 +98,17 @@ def checks_of(subject: CertifiedProgram) -> list[ProgramCheck]:
         rows = make_program(program.recording, program.tape, program.spec, NEVER)
         by_rows = replace(subject, program=rows).executed(point)
         checks.append(_same("tiers", kind, found, by_rows, "segments, and their instructions one by one"))
-    checks.append(_values(subject, point, found.values, subject.plain.pushed(point).values))
+    pushed = subject.plain.pushed(point)
+    checks.append(_values(subject, point, found.values, pushed.values))
     if point.tangents:
-        checks.append(_adjoint(subject, point, found))
+        checks.append(_adjoint(subject, point, found, pushed))
     return checks
 
 
 def _same(name: str, kind: str, left: Execution, right: Execution, note: str) -> ProgramCheck:
     """Compare all bits, but for those of NaN."""
     pairs = zip((*left.values, *left.derivatives), (*right.values, *right.derivatives), strict=True)
-    difference = max((_difference(a, b)[0] for a, b in pairs), default=0.0)
+    difference = max((relative_difference(a, b)[0] for a, b in pairs), default=0.0)
     return ProgramCheck(name, kind, difference, 0.0, difference == 0, note)
 
 
@@ -116,13 +118,13 @@ def _values(
     """Compare results with those of the plain recording, whose arrays lie otherwise: sums add up in another order."""
     bound, note = rounding_bound(subject.program), "the results, and those of the recording as it is"
     difference, size = max(
-        (_difference(a, b) for a, b in zip(values, plain, strict=False)), default=(0.0, 0.0)
+        (relative_difference(a, b) for a, b in zip(values, plain, strict=False)), default=(0.0, 0.0)
     )
     check = ProgramCheck("values", subject.kind, difference, bound, difference <= bound, note)
     return check if check.holds else _unless_rounding(subject, point, check, size, 0)
 
 
-def _difference(a: np.ndarray, b: np.ndarray) -> tuple[float, float]:
+def relative_difference(a: np.ndarray, b: np.ndarray) -> tuple[float, float]:
     """Return the largest difference by the largest element, and that; infinity where one alone is not finite."""
     if np.array_equal(a, b, equal_nan=a.dtype.kind in "fc"):
         return 0.0, 0.0
@@ -148,18 +150,18 @@ def _random(like: np.ndarray, rng: np.random.Generator, wanted: bool = True) -> 
     """Return numbers near one with random signs; zeros where they are not wanted, and for integers."""
     if not wanted or like.dtype.kind not in "fc":
         return np.zeros(like.shape, like.dtype)
-    drawn: Any = rng.uniform(0.5, 1.5, like.shape) * rng.choice([-1.0, 1.0], like.shape)
+    drawn: Any = random_direction(rng, like.shape)
     if like.dtype.kind == "c":
         drawn = drawn * np.exp(2j * np.pi * rng.uniform(size=like.shape))
     return np.asarray(drawn, like.dtype)
 
 
-def _adjoint(subject: CertifiedProgram, point: Point, found: Execution) -> ProgramCheck:
+def _adjoint(subject: CertifiedProgram, point: Point, found: Execution, pushed: Execution) -> ProgramCheck:
     """Check the identity along a random direction, then along one in which all elements have like shares."""
     if not subject.plain.has_tangents:
         return _untold(subject, "a custom op has no jvp")
     try:
-        check, size = _compared(subject, point, found)
+        check, size = _compared(subject, point, found, pushed)
     except UnsupportedError as error:
         return _untold(subject, str(error))
     if check.holds and subject.kind != JVP:
@@ -183,17 +185,18 @@ def _even(tangents: list[np.ndarray], cotangents: list[np.ndarray]) -> list[np.n
 
 
 def _compared(
-    subject: CertifiedProgram, point: Point, found: Execution | None = None
+    subject: CertifiedProgram, point: Point, found: Execution | None = None, pushed: Execution | None = None
 ) -> tuple[ProgramCheck, float]:
-    """Compare both sides of the identity; return the sum of magnitudes, too. `found` is an execution at the inputs."""
+    """Compare both sides of the identity; return the sum of magnitudes, too.
+
+    `found` and `pushed` are executions of the program and of the plain one at this point, if there have been any.
+    """
+    found = found or subject.executed(point)
     if subject.kind == JVP:
-        cotangents, tangents = subject.plain.pulled(point), subject.executed(point).derivatives
+        cotangents, tangents = subject.plain.pulled(point), found.derivatives
     else:
-        found = found or subject.executed(point)
-        cotangents, tangents = (
-            pulled_by(subject.program, found, point),
-            subject.plain.pushed(point).derivatives,
-        )
+        cotangents = pulled_by(subject.program, found, point)
+        tangents = (pushed or subject.plain.pushed(point)).derivatives
     (reverse, size), (forward, other) = inner(cotangents, point.tangents), inner(point.cotangents, tangents)
     bound, size = rounding_bound(subject.program), max(size, other)
     if not np.isfinite([reverse, forward, size]).all():
@@ -267,4 +270,4 @@ def _change(subject: CertifiedProgram, point: Point, epsilon: float, part: int) 
         pairs = zip(*(subject.plain.pushed(at)[part] for at in (point, near)), strict=True)
     except StoppedError:
         return 0.0
-    return max((_difference(a, b)[0] for a, b in pairs if a.dtype.kind in "fc"), default=0.0)
+    return max((relative_difference(a, b)[0] for a, b in pairs if a.dtype.kind in "fc"), default=0.0)

@@ -7,6 +7,7 @@ import numpy as np
 from tapegrad.engine.inspection.verify.switch import switch
 from tapegrad.errors import CertificateError, name_of
 from tapegrad.program.certificates.certificate import Certificate, CertifiedReplay
+from tapegrad.program.certificates.checks import relative_difference
 from tapegrad.program.recording.recording import RecordedTape
 from tapegrad.program.recording.signature import Arguments
 from tapegrad.program.streams.spec import FORWARD, JVP, VJP, ProgramSpec
@@ -73,14 +74,9 @@ def check_lanes(title: str, number: int, arrays: list[np.ndarray], alone: list[n
     for k, (array, result) in enumerate(zip(arrays, alone, strict=True)):
         single = result.dtype.kind in "fc" and np.finfo(result.dtype).eps > 1e-10
         bound = np.sqrt(_MAX_LANE_DIFFERENCE) if single else _MAX_LANE_DIFFERENCE
-        if not np.allclose(array, result, rtol=0, atol=bound * _size(result), equal_nan=True):
+        if relative_difference(result, array)[0] > bound:
             raise CertificateError(
                 f"vmap of {title}: result {k} of instance {number} differs between lanes and that instance by itself;"
                 " this is a fault of tapegrad: please report it with the function and its arguments, and write a loop"
                 " over the instances in place of vmap"
             )
-
-
-def _size(array: np.ndarray) -> float:
-    finite = np.abs(array[np.isfinite(array)])
-    return float(finite.max(initial=0.0)) or 1.0

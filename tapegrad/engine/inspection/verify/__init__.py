@@ -3,6 +3,7 @@
 In reading order; each imports only those above it:
 
     switch                         whether every tape is checked
+    directions                     random directions for checks of derivatives
     pass_rules                     what a pass may change
     rules                          the rules of slots, instructions and buffers
     check                          check a tape, and raise if it breaks a rule
