@@ -8,8 +8,9 @@ from tapegrad.autodiff.graph_view import Geometry
 from tapegrad.engine.tape.fields.view import View
 from tapegrad.engine.tape.tape import Tape
 from tapegrad.frontend.conversions.complex_views import pairs_of
+from tapegrad.frontend.indexing.writes import with_region
 from tapegrad.frontend.recording.record_structural import record_out
-from tapegrad.frontend.recording.shape import in_c_order
+from tapegrad.frontend.recording.shape import in_c_order, view_region
 from tapegrad.frontend.tensor.modes import current
 from tapegrad.frontend.tensor.tensor import Tensor, allocate, from_array, view_of
 from tapegrad.ops import CODES
@@ -18,6 +19,9 @@ from tapegrad.ops.structural.indexing import EmbedParams
 
 _EMBED = CODES["embed"]
 _MAX_OPERANDS = 3
+_MIN_SHARE = (
+    32  # of a buffer in a recording: smaller parts are added where they are, others to a copy of the whole
+)
 
 
 def materialize(value: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tensor:
@@ -47,15 +51,39 @@ def flatten_buffer(value: Tensor, geometry: Geometry) -> Tensor:
 def scatter_regions(tape: Tape, whole: Tensor | None, values: list[tuple[Geometry, Any]]) -> Tensor:
     """Scatter values to their views in a flat buffer, and return the sum with `whole`, a value of the whole buffer."""
     like = values[0][0].flat
-    operands = [] if whole is None else [(like.view, whole)]
-    operands += [(geometry.view, materialize(value, (), like.dtype)) for geometry, value in values]
-    result = None
-    while operands:
-        room = _MAX_OPERANDS if result is None else _MAX_OPERANDS - 1
-        taken, operands = operands[:room], operands[room:]
-        result = _embed(tape, like, taken if result is None else [(like.view, result), *taken])
-    assert result is not None
-    return result
+    parts = [(geometry.view, materialize(value, (), like.dtype)) for geometry, value in values]
+    small: list[tuple[View, Tensor]] = []
+    if tape.recording:
+        most = like.buffer_size // _MIN_SHARE
+        small = [part for part in parts if part[0].size <= most and _is_apart(part[0])]
+        parts = [part for part in parts if part[0].size > most or not _is_apart(part[0])]
+    if whole is None and not parts:
+        parts, small = small[:_MAX_OPERANDS], small[_MAX_OPERANDS:]
+    while parts:
+        room = _MAX_OPERANDS if whole is None else _MAX_OPERANDS - 1
+        taken, parts = parts[:room], parts[room:]
+        whole = _embed(tape, like, taken if whole is None else [(like.view, whole), *taken])
+    assert whole is not None
+    for view, value in small:
+        whole = _added_within(whole, view, value)
+    return whole
+
+
+def _is_apart(view: View) -> bool:
+    """Return whether no two elements of a view overlap: each step leads beyond all elements by smaller ones."""
+    reach = 0
+    for step, extent in sorted((abs(s), n) for s, n in zip(view.strides, view.shape, strict=True) if n > 1):
+        if step <= reach:
+            return False
+        reach += step * (extent - 1)
+    return True
+
+
+def _added_within(whole: Tensor, view: View, value: Tensor) -> Tensor:
+    """Return a value of a buffer with another one added to a view: in a replay most often where it lies."""
+    total = view_region(whole, view) + value
+    own = Geometry.of(current()[0], total._slot_on(current()[0])).view
+    return with_region(whole, Region(view.offset, view.shape, view.strides, own.strides), total)
 
 
 def _embed(tape: Tape, like: Geometry, values: list[tuple[View, Tensor]]) -> Tensor:

@@ -6,6 +6,7 @@ import pytest
 import tapegrad as tg
 from tapegrad.engine.inspection.tape_view import read_tape
 from tapegrad.frontend.tensor.modes import thread
+from tapegrad.ops import CODES
 from tapegrad.program.recording.signature import flatten_args
 from tapegrad.program.streams.spec import VALUE_AND_GRAD, ProgramSpec
 from tapegrad.program.traces.trace import Trace
@@ -142,3 +143,15 @@ def test_jacobians_in_both_modes(function):
 def test_versions_share_memory_where_nothing_is_lost(function, primals):
     found = Trace(function, flatten_args((POINTS[0],), {})).program(ProgramSpec(VALUE_AND_GRAD, (0,)))
     assert found.bytes < (primals + 3) * 8 * N
+
+
+@pytest.mark.usefixtures("plain_memory")
+@pytest.mark.parametrize("function", [linear, recurrence, two_arrays])
+def test_gradients_within_recordings_write_in_place(function):
+    """A step copies neither the array nor its cotangent: time and memory grow with the steps, not with their square."""
+    found = Trace(tg.grad(function), flatten_args((POINTS[0],), {})).program(ProgramSpec())
+    assert found.bytes < 3 * 8 * N
+    columns = found.tape.columns
+    of_whole = columns.bytes[columns.written[columns.live]] == 8 * N
+    others = columns.op[columns.live][of_whole] != CODES["write"]
+    assert np.count_nonzero(others) <= 3

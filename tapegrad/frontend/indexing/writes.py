@@ -23,9 +23,9 @@ from tapegrad.frontend.indexing.keys import (
     view_key,
 )
 from tapegrad.frontend.recording.record import as_boolean, as_float, cast, read_now, read_within, unary
-from tapegrad.frontend.recording.record_structural import as_numbers
+from tapegrad.frontend.recording.record_structural import as_numbers, record_new
 from tapegrad.frontend.recording.rules import Step, Value, masked_multiply, state_transpose
-from tapegrad.frontend.recording.shape import contiguous, reshape, view_region
+from tapegrad.frontend.recording.shape import contiguous, in_own_buffer, reshape, view_region
 from tapegrad.frontend.tensor import modes
 from tapegrad.frontend.tensor.anomaly import watch
 from tapegrad.frontend.tensor.array_checks import refuse_complex
@@ -33,6 +33,7 @@ from tapegrad.frontend.tensor.modes import EAGER, thread
 from tapegrad.frontend.tensor.tensor import Tensor, from_array, is_tensor, stale_leaf_slots, view_of
 from tapegrad.ops import CODES, COPY
 from tapegrad.ops.params import Region
+from tapegrad.ops.structural.indexing import WriteParams
 
 _WRITE, _SCATTER = CODES["write"], CODES["scatter_write"]
 _SLOT = (1 << 32) - 1  # bits of a write's return value that hold the slot
@@ -383,9 +384,17 @@ def outside_and_inside_of_the_region(step: Step, y_bar: Value) -> dict[int, Valu
     if step.asks(1):
         bars[1] = view_of_region(y_bar, region)
     if step.asks(0):
-        bars[0] = unary(COPY, y_bar)
-        setitem(view_of_region(bars[0], region), ..., 0.0)
+        if 1 in bars:  # what reads the region later would keep the old contents
+            bars[1] = contiguous(bars[1])
+        zero = from_array(np.zeros((), y_bar.dtype), constant=True)
+        bars[0] = with_region(y_bar, region._replace(other_strides=(0,) * len(region.extents)), zero)
     return bars
+
+
+def with_region(buffer: Tensor, region: Region, value: Tensor) -> Tensor:
+    """Return the value of a buffer with another one in a region: in the same memory where it is read no more."""
+    buffer = in_own_buffer(buffer)
+    return record_new(_WRITE, [buffer, value], buffer.shape, WriteParams(buffer.size, region), "write")
 
 
 @state_transpose

@@ -37,22 +37,30 @@ def taken_over(
     if len(writes) == 0:
         return {}
     excluded = set(elsewhere)
-    last_reader = np.full(len(columns.bytes) + 1, -1)
-    last_reader[columns.read[live]] = live[:, None]  # of several readers the last one stays
     written = np.zeros(len(columns.bytes), np.bool_)
     written[columns.written[live]] = True
-    read_after = _bounds(tape, saved(), columns.read[writes, 0])
+    slots = np.concatenate([saved(), _read_behind(tape, live, writes)])
+    read_after = _bounds(tape, slots, columns.read[writes, 0])
     found: dict[int, int] = {}
-    # The bytes of a memory that are read after the forward stream, by version
+    # The bytes of a memory that are read of earlier versions, by version
     kept: dict[int, Bounds] = {}
     for i in writes.tolist():
         old, new = int(columns.read[i, 0]), int(columns.written[i])
-        if not written[old] or old in excluded or new in excluded or last_reader[old] != i:
+        if not written[old] or old in excluded or new in excluded:
             continue
         read_later = _joined(kept.get(old, _NOTHING), read_after.get(old, _NOTHING))
         if not _overlap(read_later, _written_bounds(tape, i)):
             found[new], kept[new] = old, read_later
     return found
+
+
+def _read_behind(tape: TapeView, live: np.ndarray, writes: np.ndarray) -> np.ndarray:
+    """Return the slots by which instructions read buffers behind the first write that has the buffer as its old one."""
+    columns = tape.columns
+    first = np.full(len(columns.bytes) + 1, live[-1])
+    first[columns.read[writes[::-1], 0]] = writes[::-1]
+    slots: np.ndarray = columns.operands[live][first[columns.read[live]] < live[:, None]]
+    return slots
 
 
 def _bounds(tape: TapeView, slots: np.ndarray, buffers: np.ndarray) -> dict[int, Bounds]:
