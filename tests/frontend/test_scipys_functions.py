@@ -17,6 +17,7 @@ import scipy.linalg
 import scipy.spatial.distance
 import scipy.special
 import scipy.stats
+from mpmath import mp
 
 import tapegrad as tg
 from helpers.offenders import assert_none
@@ -220,6 +221,18 @@ def test_distances_of_equal_vectors(metric: str) -> None:
 
 def more(metric: str) -> dict[str, Any]:
     return {"seuclidean": {"V": V}, "mahalanobis": {"VI": np.diag(V)}}.get(metric, {})
+
+
+@pytest.mark.parametrize("kind", ["positive", "complex"])
+def test_logarithms_of_matrices_lose_no_digit_by_square_roots(kind: str) -> None:
+    g = np.random.default_rng(0).standard_normal((5, 5))
+    a = 1e-4 * (g @ g.T + np.eye(5)) if kind == "positive" else g + 1j * g[::-1] + 3 * np.eye(5)
+    with mp.workdps(40):
+        values, vectors = mp.eig(mp.matrix(a.tolist()))
+        exact = vectors * mp.diag([mp.log(value) for value in values]) * mp.inverse(vectors)
+    expected = np.array(exact.tolist(), complex)
+    for logm in (tg.linalg.logm, tg.jit(tg.linalg.logm)):
+        assert np.linalg.norm(np.asarray(logm(a)) - expected) < 5e-15 * np.linalg.norm(expected)
 
 
 def test_cosine_keeps_the_digits_of_small_angles() -> None:

@@ -101,9 +101,11 @@ def sqrtm(A: Any) -> Tensor:  # noqa: N803  SciPy's name
     If the matrices are not square, if a logarithm of a real matrix is complex, or if a matrix is singular.""",
     notes="""\
 Square roots are taken until the matrices are near the identity, and then a Pade approximant in partial fractions
-[1]_. A recording guards the number of roots. Negative eigenvalues of a complex matrix are on the branch cut, as in
-`sqrtm`.""",
-    references=".. [1] N. J. Higham, Evaluating Pade approximants of the matrix logarithm, 2001.",
+[1]_. Their distance to the identity is a quotient in which nothing cancels [2]_. A recording guards the number of
+roots. Negative eigenvalues of a complex matrix are on the branch cut, as in `sqrtm`.""",
+    references="""\
+.. [1] N. J. Higham, Evaluating Pade approximants of the matrix logarithm, 2001.
+.. [2] A. H. Al-Mohy, A more accurate Briggs method for the logarithm, 2012.""",
     examples=""">>> tg.linalg.logm(tg.linalg.expm(tg.tensor([[0.0, 2.0], [0.0, 0.0]])))
 Tensor([[0., 2.],
         [0., 0.]])""",
@@ -114,31 +116,31 @@ def logm(A: Any) -> Tensor:  # noqa: N803  SciPy's name
     if root.size == 0:
         return root
     one = np.eye(root.shape[-1], dtype=root.dtype)
-    scale = 1.0
-    while largest(_distance(root, one)) > _MAX_NORM:
+    x, scale = root - one, 1.0
+    while largest(_norm(x)) > _MAX_NORM:
         if scale == 2.0**_MAX_ROOTS:
-            root = _nan_where_singular(root, one, name)
+            x = _nan_where_singular(x, name)
         else:
             root, scale = of_squares("sqrtm", root, name), 2.0 * scale
+            x = solve(root + one, x)  # root - one, in which digits of the root would cancel
     nodes, weights = (each.astype(root.dtype)[:, None, None] for each in _quadrature())
-    x = expand_dims(root - one, -3)
+    x = expand_dims(x, -3)
     return (0.5 * scale) * sum(weights * solve(one + nodes * x, x), -3)
 
 
-def _distance(root: Tensor, one: np.ndarray) -> Tensor:
-    """Return the norm of the distance to the identity for each matrix; 0 for those with nan, which never get near."""
-    norms = matrix_norm((root - one).detach(), ord=1)
-    distance: Tensor = where(norms == norms, norms, 0.0)
-    return distance
+def _norm(x: Tensor) -> Tensor:
+    """Return the norm of each distance to the identity; 0 for those with nan, which never get near."""
+    norms = matrix_norm(x.detach(), ord=1)
+    found: Tensor = where(norms == norms, norms, 0.0)
+    return found
 
 
-def _nan_where_singular(root: Tensor, one: np.ndarray, name: str) -> Tensor:
-    """Return nan in place of the matrices whose roots do not get near the identity; raise unless nan is wanted."""
+def _nan_where_singular(x: Tensor, name: str) -> Tensor:
+    """Return nan in place of the distances that roots do not make small; raise unless nan is wanted."""
     if not thread.mode.nan_on_failure:
         raise np.linalg.LinAlgError(f"{name}: a matrix is singular")
-    far = _distance(root, one) > _MAX_NORM
-    factor = where(far, np.asarray(np.nan, root.dtype), np.asarray(1, root.dtype))
-    return root * reshape(factor, (*factor.shape, 1, 1))
+    factor = where(_norm(x) > _MAX_NORM, np.asarray(np.nan, x.dtype), np.asarray(1, x.dtype))
+    return x * reshape(factor, (*factor.shape, 1, 1))
 
 
 @functools.cache
