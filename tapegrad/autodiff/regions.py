@@ -19,9 +19,9 @@ from tapegrad.ops.structural.indexing import EmbedParams
 
 _EMBED = CODES["embed"]
 _MAX_OPERANDS = 3
-_MIN_SHARE = (
-    32  # of a buffer in a recording: smaller parts are added where they are, others to a copy of the whole
-)
+# In recordings: of buffers of so many elements a part that is at most one in so many is added where it is, by two
+# instructions; to smaller buffers by a copy of the whole, as `embed` makes it, in less time.
+_MIN_COPIED, _MIN_SHARE = 512, 32
 
 
 def materialize(value: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tensor:
@@ -53,7 +53,7 @@ def scatter_regions(tape: Tape, whole: Tensor | None, values: list[tuple[Geometr
     like = values[0][0].flat
     parts = [(geometry.view, materialize(value, (), like.dtype)) for geometry, value in values]
     small: list[tuple[View, Tensor]] = []
-    if tape.recording:
+    if tape.recording and like.buffer_size >= _MIN_COPIED:
         most = like.buffer_size // _MIN_SHARE
         small = [part for part in parts if part[0].size <= most and _is_apart(part[0])]
         parts = [part for part in parts if part[0].size > most or not _is_apart(part[0])]
