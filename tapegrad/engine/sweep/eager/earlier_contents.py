@@ -9,6 +9,7 @@ from tapegrad.engine.kernels.language.raw_memory import load_i64
 from tapegrad.engine.sweep.eager.eager import record_any
 from tapegrad.engine.tape.append import saved
 from tapegrad.engine.tape.fields import columns as col
+from tapegrad.engine.tape.fields.geometry import item_size, size
 from tapegrad.engine.tape.fields.instruction import instruction_at
 from tapegrad.engine.tape.fields.layout import ALL_LIVE, E_MEMORY, HISTORIES, NONE, READ_LATER, SUPERSEDED
 from tapegrad.engine.tape.history import contents_of, give_own_contents, lies_in_history
@@ -79,19 +80,24 @@ def take_own(header, i):
 # --- rules on Tensors --------------------------------------------------------------------------------------------
 
 GONE, THERE, EARLIER = range(3)
+_MIN_SHARE = 64  # of a version in a recording, up to which a part of it is copied
 
 
 @entry_point()
 def where_primal_is(header, slot):
     """THERE: a primal can be computed with. EARLIER: an earlier version's, it is to be copied. GONE: it is lost.
 
-    In a recording each version is a buffer of its own; one whose contents are in a history gets them back for good.
+    In a recording each version is a buffer of its own. One whose contents are in a history gets them back for good, but
+    for a small part: the copies of many versions would take memory that grows with the square of their number.
     """
     buffer = col.buffer(header, slot)
     if col.flags(header, buffer) & SUPERSEDED and load_i64(header, ALL_LIVE) == 0:
         return EARLIER if col.primal(header, buffer) != 0 or lies_in_history(header, buffer) else GONE
-    if lies_in_history(header, buffer) and not give_own_contents(header, buffer):
-        return GONE
+    if lies_in_history(header, buffer):
+        if size(header, slot) * item_size(col.dtype(header, slot)) * _MIN_SHARE <= col.bytes(header, buffer):
+            return EARLIER
+        if not give_own_contents(header, buffer):
+            return GONE
     return THERE if col.primal(header, buffer) != 0 else GONE
 
 
