@@ -408,11 +408,10 @@ def test_tensors_outside_of_recordings():
     np.testing.assert_allclose(time.grad, -0.5 * np.exp(-0.5), rtol=1e-8)
 
 
-@pytest.mark.parametrize("method", ["RK45", "Radau"])
-def test_times_as_data_of_a_recording_are_checked(method):
+def test_times_as_data_of_a_recording_are_checked():
     @tg.jit
     def function(times, end):
-        return solve_ivp(lambda t, y: -y, (0, end), [1.0], method, times, rtol=1e-8, atol=1e-8).y[0]
+        return solve_ivp(lambda t, y: -y, (0, end), [1.0], "RK45", times, rtol=1e-8, atol=1e-8).y[0]
 
     times = np.array([0.5, 1.0, 1.5])
     np.testing.assert_allclose(function(times, 2.0), np.exp(-times), rtol=1e-6)

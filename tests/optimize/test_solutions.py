@@ -97,22 +97,25 @@ def test_a_root_that_was_not_found(method):
     np.testing.assert_allclose(found, [-0.5, np.nan, -0.25], rtol=1e-8)
 
 
+def stuck(p, method="newton"):
+    """Newton's method gets to 0 for p=1, where the Jacobian is 0."""
+    return tg.optimize.root(lambda x, p: x * x + p, [1.0], (p,), method=method).x[0]
+
+
 @pytest.mark.parametrize("method", ["hybr", "newton"])
 def test_roots_that_were_not_found_where_the_jacobian_is_singular(method):
-    def f(p):
-        return tg.optimize.root(lambda x, p: x * x + p, [1.0], (p,), method=method).x[0]
+    found = tg.vmap(tg.grad(lambda p: stuck(p, method)))(np.array([-4.0, 1.0, -9.0]))
+    np.testing.assert_allclose(found, [-0.25, np.nan, -1 / 6], rtol=1e-8)
 
+
+def test_tangents_of_roots_that_were_not_found():
     def tangent(f):
         return lambda p: tg.jvp(f, (p,), (1.0,))[1]
 
-    p = np.array([-4.0, 1.0, -9.0])
-    for transform in (tg.grad, tangent):
-        with pytest.raises(NotConvergedError, match="success=False"):
-            transform(f)(1.0)
-        first, second = tg.vmap(transform(f)), tg.vmap(transform(transform(f)))
-        np.testing.assert_allclose(first(p), [-0.25, np.nan, -1 / 6], rtol=1e-8)
-        np.testing.assert_allclose(second(p), [-1 / 32, np.nan, -1 / 108], rtol=1e-8)
-    np.testing.assert_allclose(tg.vmap(tg.grad(f))(p[1:]), [np.nan, -1 / 6], rtol=1e-8)
+    with pytest.raises(NotConvergedError, match="success=False"):
+        tangent(stuck)(1.0)
+    found = tg.vmap(tangent(tangent(stuck)))(np.array([1.0, -4.0]))
+    np.testing.assert_allclose(found, [np.nan, -1 / 32], rtol=1e-8)
 
 
 def test_files_hold_the_rules(tmp_path):
