@@ -124,6 +124,7 @@ def test_a_sum_over_one_element_is_the_same_number_behind_a_quotient() -> None:
 ROWS = np.array(
     [
         [-1.0, 1.0, 1.0, -0.0, -0.0],
+        [0.0, 1.0, -0.0, -0.0, -1.0],
         [0.0, 0.0, 0.0, 0.0, -1.0],
         [1.0, -1.0, 1.0, 1.0, -1.0],
     ]
