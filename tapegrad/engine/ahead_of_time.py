@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 
 from tapegrad.engine import kernel_table
 from tapegrad.engine.codegen import kernels as emitter
-from tapegrad.engine.codegen.ir.target import Target
+from tapegrad.engine.codegen.ir.target import FALLBACK, Target
 from tapegrad.engine.codegen.machine import objects
 from tapegrad.engine.codegen.machine.lock import compiling
 from tapegrad.engine.codegen.machine.objects import ObjectCode, Unit
@@ -88,7 +88,8 @@ def _called(symbol: str, by: Unit, target: Target) -> Unit:
 def units(target: Target) -> list[Unit]:
     """Return all units of the modules that are imported, each once."""
     emitted = (*map(kernel_table.unit, kernel_table.kernels()), *emitter.shared_units(target))
-    found = (*translated(), *_of_python(), *emitted, *_of_frames(target))
+    frames = () if target.level == FALLBACK else _of_frames(target)  # few have such processors, and its code is long
+    found = (*translated(), *_of_python(), *emitted, *frames)
     return list({unit.name: unit for unit in found}.values())
 
 

@@ -20,7 +20,8 @@ _VARIABLE = "TAPEGRAD_CPU"
 # What processors of a level have (System V ABI for x86-64, 3.1.1), each beside what those of the level above it have.
 _V3 = ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsave")
 _V4 = (*_V3, "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")
-LEVELS = {"x86-64": ((), _NARROW), "x86-64-v3": (_V3, _WIDE), "x86-64-v4": (_V4, _MASKED)}
+FALLBACK = "x86-64"
+LEVELS = {FALLBACK: ((), _NARROW), "x86-64-v3": (_V3, _WIDE), "x86-64-v4": (_V4, _MASKED)}
 
 
 @dataclass(frozen=True)
