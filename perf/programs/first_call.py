@@ -37,7 +37,7 @@ def curve_fit() -> Check:
 
 
 def _steps(x: Any) -> Any:
-    for _ in range(400):
+    for _ in range(3000):
         x = x + 0.01 * np.sin(x) * x
     return x
 
