@@ -1,7 +1,9 @@
 """Where the emitter writes instructions: before the loops of which they take nothing, each once, and in order."""
 
 import ctypes
+import struct
 
+import numpy as np
 import pytest
 
 from tapegrad.engine.codegen.ir.body import Body, Value
@@ -126,3 +128,11 @@ def test_masked_stores_are_those_of_processors_that_have_masks():
     assert wide.has_masks
     assert "masked.store" in _copy("double", None, wide).text
     assert not aarch64().has_masks
+
+
+def test_constants_of_float32_are_rounded() -> None:
+    """Beyond its range to inf, as a conversion does it: `struct.pack` raises there from Python 3.14 on."""
+    body = Body(host(), "define void @f()")
+    for number, rounded in ((0.1, float(np.float32(0.1))), (1e150, np.inf), (-1e150, -np.inf)):
+        bits = struct.pack(">d", rounded).hex().upper()
+        assert body.constant(Type("float"), number).text.endswith(f"0x{bits}")

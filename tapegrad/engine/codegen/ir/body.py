@@ -12,6 +12,7 @@ Python objects are the same value.
 import contextlib
 import struct
 from collections.abc import Callable, Iterator, Sequence
+from ctypes import c_float
 from typing import Any, Union
 
 from tapegrad.engine.codegen.ir.instructions import Instructions
@@ -195,7 +196,7 @@ class Body:
 
     def constant(self, type_: Type, number: float) -> Value:
         if type_.is_float:
-            rounded = struct.unpack("f", struct.pack("f", number))[0] if type_.element == "float" else number
+            rounded = c_float(number).value if type_.element == "float" else number  # inf, where it is too large
             text = f"0x{struct.unpack('<Q', struct.pack('<d', rounded))[0]:016X}"
         elif type_.element == "i1":
             text = "true" if number else "false"
