@@ -20,7 +20,6 @@ from tapegrad.engine.codegen.store import cache
 from tapegrad.engine.codegen.translator import values
 from tapegrad.engine.codegen.translator.parts import FunctionIR, part, text_of
 from tapegrad.engine.codegen.translator.values import NotPlainError
-from tapegrad.engine.kernels.language.numba_internals import cpu_target
 from tapegrad.engine.runtime import sources
 from tapegrad.engine.runtime.messages import stderr
 from tapegrad.engine.runtime.switches import TRANSLATES
@@ -149,7 +148,6 @@ def c_definition(function: Any) -> objects.Definition:
 
 
 def _translated(function: Any, kinds: tuple[Any, ...]) -> FunctionIR:
-    cpu_target.target_context.refresh()  # it learns conversions when it is first used
     return part(function, kinds)
 
 

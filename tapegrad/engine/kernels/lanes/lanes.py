@@ -15,7 +15,7 @@ from numba import types
 from numba.extending import lower_builtin, models, register_model, type_callable
 
 from tapegrad.engine.kernels.language.inlining import always_inline, intrinsic
-from tapegrad.engine.kernels.language.llvm_types import called, f32, f64, i32, i64, pointer_to
+from tapegrad.engine.kernels.language.llvm_types import called, converted, f32, f64, i32, i64, pointer_to
 from tapegrad.engine.kernels.language.raw_memory import size_of
 
 LANE_BYTES = 64  # bytes of a vector register
@@ -89,7 +89,7 @@ def spread(typingctx, value, zero):
     lanes = Lanes(zero)
 
     def codegen(context, builder, signature, args):
-        number = context.cast(builder, args[0], value, zero)
+        number = converted(builder, args[0], context.get_value_type(zero))
         one = builder.insert_element(ir.Constant(lanes.vector, ir.Undefined), number, i32(0))
         zeros = ir.Constant(ir.VectorType(i32, lanes.count), [0] * lanes.count)
         return builder.shuffle_vector(one, one, zeros)

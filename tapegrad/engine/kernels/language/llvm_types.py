@@ -18,6 +18,38 @@ def pointer_to(builder: ir.IRBuilder, address: Any, offset: Any, kind: Any) -> A
     return builder.bitcast(element_pointer(builder, address, i8, offset), kind.as_pointer())
 
 
+def converted(builder: ir.IRBuilder, number: Any, wanted: Any) -> Any:
+    """Convert a number to another type, as Numba does it: bytes and booleans have no sign.
+
+    Numba's own conversions are known to it only once half of its modules are imported.
+    """
+    given = number.type
+    if given == wanted:
+        return number
+    if isinstance(wanted, ir.LiteralStructType):  # a complex number
+        parts = unpacked(builder, number) if isinstance(given, ir.LiteralStructType) else [number, given(0)]
+        whole = ir.Constant(wanted, ir.Undefined)
+        for k, part in enumerate(parts):
+            whole = builder.insert_value(whole, converted(builder, part, wanted.elements[k]), k)
+        return whole
+    if isinstance(given, ir.IntType):
+        return _converted_integer(builder, number, wanted)
+    if isinstance(wanted, ir.IntType):
+        return (builder.fptoui if wanted == i8 else builder.fptosi)(number, wanted)
+    return (builder.fpext if wanted == f64 else builder.fptrunc)(number, wanted)
+
+
+def _converted_integer(builder: ir.IRBuilder, number: Any, wanted: Any) -> Any:
+    has_sign = number.type.width > i8.width
+    if wanted == i1:
+        return builder.icmp_unsigned("!=", number, number.type(0))
+    if not isinstance(wanted, ir.IntType):
+        return (builder.sitofp if has_sign else builder.uitofp)(number, wanted)
+    if wanted.width < number.type.width:
+        return builder.trunc(number, wanted)
+    return (builder.sext if has_sign else builder.zext)(number, wanted)
+
+
 def called(builder: ir.IRBuilder, name: str, arguments: Any, result: Any) -> Any:
     """Emit a call of a function by its name, and declare it if need be."""
     kind = ir.FunctionType(result, [argument.type for argument in arguments])

@@ -11,6 +11,7 @@ from numba import types
 from tapegrad.engine.kernels.language.inlining import always_inline, intrinsic
 from tapegrad.engine.kernels.language.llvm_types import (
     called_at,
+    converted,
     element_pointer,
     f32,
     f64,
@@ -174,10 +175,10 @@ def store_at(typingctx, address, offset, value, zero):
     """
 
     def codegen(context, builder, signature, args):
-        given, kind = args[2], value
+        given = args[2]
         if isinstance(value, types.Complex) and isinstance(zero, types.Float):
-            given, kind = builder.extract_value(given, 0), value.underlying_float
-        element = context.cast(builder, given, kind, zero)
+            given = builder.extract_value(given, 0)
+        element = converted(builder, given, context.get_value_type(zero))
         builder.store(element, pointer_to(builder, args[0], args[1], element.type))
         return context.get_dummy_value()
 
