@@ -103,6 +103,15 @@ def test_kinks_and_poles_have_no_derivative(text: str) -> None:
     assert Oracle(program).derivative(1, 0, 0) is None
 
 
+def test_ties_that_change_the_shape_have_no_derivative() -> None:
+    """The sum of two zeros that are one element goes on smoothly."""
+    for text in ("np.unique(x)", "jvp(np.unique, (x,), (np.cos(x) * np.arange(3.0),))[1]"):
+        program = program_of(f"def f(x):\n    return np.sum({text})\n", 0.0, 0.0, 0.7)
+        assert Oracle(program).derivative(1, 0, 0) is None
+    apart = program_of("def f(x):\n    return np.sum(np.unique(x))\n", 0.3, -0.2, 0.7)
+    assert Oracle(apart).derivative(1, 0, 0) is not None
+
+
 def test_each_feature_is_drawn() -> None:
     for feature in FEATURES:
         names = ("elementwise", "complex") if feature in ("cuts", "spectra") else ("elementwise",)

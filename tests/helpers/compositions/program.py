@@ -15,7 +15,7 @@ from helpers.compositions import twins
 
 Arrays = tuple[np.ndarray, ...]
 TRANSFORMED = ("scan", "fori_loop", "while_loop", "cond", "vmap", "grad", "jvp", "hvp")
-NUMPY = {"np": np, **{name: getattr(twins, name) for name in TRANSFORMED}}
+NUMPY = {"np": twins.Words(), **{name: getattr(twins, name) for name in TRANSFORMED}}
 TAPE = {"np": np, **{name: getattr(tg, name) for name in TRANSFORMED}}
 
 
