@@ -26,7 +26,7 @@ from tapegrad.program.streams.spec import COLUMNS, JVP, NEVER
 
 _NARROW = [DTYPE_CODES[np.dtype(name)] for name in ("float32", "complex64")]
 _OTHER_POINTS, _POINT_STEP = 3, 1e-4  # near the inputs, where a kink at them is none; relative
-_MAX_NOISE_FACTOR = 1e3  # times what rounding the inputs makes: up to there nothing can be told
+MAX_NOISE_FACTOR = 1e3  # times what rounding the inputs makes: up to there nothing can be told
 _LEAST_SHARE = 1e-3  # of an element in an even direction
 
 
@@ -237,7 +237,7 @@ def _unless_rounding(
     epsilon = check.bound**2
     noise = epsilon * subject.plain.largest(point)[part] / size if size else 0.0
     noise = max(noise, _change(subject, point, epsilon, part))
-    if check.difference <= _MAX_NOISE_FACTOR * noise:
+    if check.difference <= MAX_NOISE_FACTOR * noise:
         return check._replace(holds=True, note=f"nothing can be told: rounding makes as much; {check.note}")
     return check
 
