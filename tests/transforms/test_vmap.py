@@ -613,6 +613,27 @@ def test_what_recorded_instances_share_is_guarded_once_and_is_not_written(no_pyt
         tg.jit(writes)(x)
 
 
+@pytest.mark.parametrize("instance", [lambda c: (c, c), lambda c: (np.sin(c), c), lambda c: (np.exp(c),) * 2])
+@pytest.mark.parametrize("shape", [(4,), (2, 3)])
+def test_results_of_recorded_instances_are_written_to_as_stacked_arrays(instance, shape):
+    """They lie in C order, so that `ravel` is a view of them, and share no memory."""
+
+    def f(x):
+        first, second = tg.vmap(instance)(x)
+        total = np.sum(x)
+        constant = tg.vmap(lambda c: total)(x)
+        flat = np.ravel(first)
+        first *= -0.4
+        constant[0] = 2.0
+        return np.sum(flat**2) + np.sum(np.sin(second) * x) + np.sum(constant * second.T)
+
+    x = np.linspace(-0.8, 1.1, np.prod(shape)).reshape(shape)
+    value, slope = tg.jvp(f, (x,), (np.cos(x),))
+    recorded = tg.value_and_grad(tg.jit(f))(x)
+    assert recorded[0] == pytest.approx(value, rel=1e-14)
+    assert np.sum(recorded[1] * np.cos(x)) == pytest.approx(slope, rel=1e-13)
+
+
 def test_guards_of_recorded_instances_are_asked_in_the_order_of_the_function(no_python):
     """A way is not given up for a guard that only another way has."""
     calls = []

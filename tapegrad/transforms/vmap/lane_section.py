@@ -18,7 +18,7 @@ from tapegrad.engine.tape.fields.layout import DEAD_OP
 from tapegrad.engine.tape.tape import DTYPE_CODES, DTYPES
 from tapegrad.errors import UnsupportedError
 from tapegrad.frontend.recording.record_structural import as_numbers, record_out
-from tapegrad.frontend.recording.shape import broadcast_to, contiguous, moveaxis
+from tapegrad.frontend.recording.shape import broadcast_to, contiguous, in_own_buffer, moveaxis
 from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import Tensor, allocate, from_slot, is_tensor, slot_seen_as
 from tapegrad.ops import CODES
@@ -67,7 +67,8 @@ def _over_lanes(
     if not _guarded(recorder, guards, found):
         return None
     columns = [found.get(computed.get(k, -1)) for k in range(len(leaves))]
-    of_all = [_of_all(leaf, column, mapped.size) for leaf, column in zip(leaves, columns, strict=True)]
+    taken = set[int]()
+    of_all = [_of_all(leaf, column, mapped.size, taken) for leaf, column in zip(leaves, columns, strict=True)]
     return of_all, definition
 
 
@@ -119,13 +120,25 @@ def _for_all(guard: Guard, values: Tensor) -> tuple[Tensor, np.ndarray]:
     return truths, np.full(count, guard.params.truth != 0)
 
 
-def _of_all(leaf: Any, column: Tensor | None, count: int) -> Any:
+def _of_all(leaf: Any, column: Tensor | None, count: int, taken: set[int]) -> Any:
     """Return a result of all instances, given that of one, and its batched value with lanes last if it has one."""
     if column is not None:
-        return moveaxis(column, -1, 0)
+        return _apart(moveaxis(column, -1, 0), taken)
     if _is_computed(leaf):
-        return broadcast_to(leaf, (count, *leaf.shape))
+        return _apart(broadcast_to(leaf, (count, *leaf.shape)), taken)
     return repeated(leaf.data_or_traced() if is_tensor(leaf) else leaf, count)
+
+
+def _apart(result: Tensor, taken: set[int]) -> Tensor:
+    """Return a result in C order, and in memory that no other one has: so `stack` makes it outside of recordings.
+
+    A view of it may be written to, and two results of an instance may be one Tensor.
+    """
+    own = in_own_buffer(result)
+    if own.data_or_traced().ctypes.data in taken:
+        own = contiguous(own)
+    taken.add(own.data_or_traced().ctypes.data)
+    return own
 
 
 def _is_computed(leaf: Any) -> bool:
