@@ -176,21 +176,20 @@ def test_lanes_are_held_against_an_instance_by_itself(monkeypatch):
     batch = np.stack([X, 2 * X, 3 * X])
     tg.vmap(tg.grad(f))(batch)
     computed = lane_call.LaneCall._computed
-    monkeypatch.setattr(
-        lane_call.LaneCall, "_computed", lambda self, number, **options: computed(self, 0, **options)
-    )
+    monkeypatch.setattr(lane_call.LaneCall, "_computed", lambda self, number, *rest: computed(self, 0, *rest))
     g = tg.jit(lambda x: np.sum(np.cos(x)), certify=True)
     with pytest.raises(tg.CertificateError, match="result 0 of instance 2 differs between lanes"):
         tg.vmap(tg.grad(g))(batch)
 
 
-def test_rounding_errors_over_lanes_are_no_fault():
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rounding_errors_over_lanes_are_no_fault(dtype):
     """The cosine of a large sum in float32 has few digits, which the order of the sum changes."""
-    batch = np.random.default_rng(0).uniform(0.0, 2.0, (9, 64)).astype(np.float32)
-    f = tg.jit(lambda x: np.sin(np.sum(np.exp(x))), certify=True)
+    batch = np.random.default_rng(0).uniform(0.0, 2.0, (9, 64)).astype(dtype)
+    f = tg.jit(lambda x: np.sin(np.sum(np.exp(x.astype(np.float32)))), certify=True)
     found = tg.vmap(tg.jacobian(f, mode="forward"))(batch)
     exact = np.exp(batch.astype(float))
-    assert np.allclose(found, np.cos(exact.sum(1, keepdims=True)) * exact, rtol=0, atol=1e-3)
+    assert np.allclose(found, np.cos(exact.sum(1, keepdims=True)) * exact, rtol=0, atol=3e-3)
 
 
 def test_a_fused_program_is_certified_when_it_is_made():

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tapegrad.engine.inspection.tape_view import TapeView
 from tapegrad.engine.inspection.verify.directions import random_direction
 from tapegrad.engine.tape.tape import DTYPE_CODES
 from tapegrad.errors import UnsupportedError
@@ -208,8 +209,13 @@ def _compared(
 
 def rounding_bound(program: Program) -> float:
     """Return the square root of the epsilon of a recording's narrowest floats: errors are below if nothing cancels."""
-    narrow = np.isin(program.tape.columns.slots.lines[:, 2], _NARROW).any()
-    return float(np.sqrt(np.finfo(np.float32 if narrow else np.float64).eps))
+    return float(np.sqrt(epsilon_of(program.tape)))
+
+
+def epsilon_of(tape: TapeView) -> float:
+    """Return the epsilon of a recording's narrowest floats."""
+    is_narrow = np.isin(tape.columns.slots.lines[:, 2], _NARROW).any()
+    return float(np.finfo(np.float32 if is_narrow else np.float64).eps)
 
 
 def _confirmed(subject: CertifiedProgram, point: Point, check: ProgramCheck, size: float) -> ProgramCheck:

@@ -15,9 +15,8 @@ from tapegrad.program.streams.spec import FORWARD, JVP, VJP, ProgramSpec
 from tapegrad.program.traces.source_lines import SourceLines, lines_of
 from tapegrad.program.traces.trace import Trace
 
-_MAX_LANE_DIFFERENCE = (
-    2.0**-40
-)  # of the largest element, between an instance over lanes and alone; float32: its root
+# Of the largest element, between an instance over lanes and alone; with floats of single precision its root.
+_MAX_LANE_DIFFERENCE = 2.0**-40
 
 
 def is_certified(certify: bool | None) -> bool:
@@ -69,12 +68,15 @@ def check_lanes(
     number: int,
     arrays: list[np.ndarray],
     alone: list[np.ndarray],
+    epsilon: float,
     near: Callable[[], list[np.ndarray] | None],
 ) -> None:
     """Hold the results of an instance that was computed over lanes against those of the instance by itself.
 
     Parameters
     ----------
+    epsilon
+        Epsilon of the narrowest floats on the way.
     near
         Returns the results of the instance with other rounding errors of its inputs, `None` on another branch.
 
@@ -84,8 +86,7 @@ def check_lanes(
         If they differ by more than the order of sums may change.
     """
     for k, (array, result) in enumerate(zip(arrays, alone, strict=True)):
-        single = result.dtype.kind in "fc" and np.finfo(result.dtype).eps > 1e-10
-        bound = np.sqrt(_MAX_LANE_DIFFERENCE) if single else _MAX_LANE_DIFFERENCE
+        bound = np.sqrt(_MAX_LANE_DIFFERENCE) if epsilon > 1e-10 else _MAX_LANE_DIFFERENCE
         if relative_difference(result, array)[0] > bound and not _is_rounding(k, array, result, near()):
             raise CertificateError(
                 f"vmap of {title}: result {k} of instance {number} differs between lanes and that instance by itself;"

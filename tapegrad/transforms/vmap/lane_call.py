@@ -1,10 +1,13 @@
 """Calls of `vmap` with arrays: instances that share a recording are computed together, until none is pending."""
 
+import functools
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from tapegrad.engine.inspection.tape_view import read_tape
+from tapegrad.program.certificates.checks import epsilon_of
 from tapegrad.program.lanes.pool import LanePrograms
 from tapegrad.pytree import flatten
 from tapegrad.transforms.calling.certified import check_lanes, is_certified
@@ -72,11 +75,13 @@ class LaneCall:
             return self._with_arrays(known), False
         return self._computed(int(pending[0])), True
 
-    def _computed(self, number: int, is_rounded: bool = False) -> Instance | None:
-        """Compute an instance alone, or one rounded otherwise; the message of an exception gets its number."""
+    def _computed(self, number: int, epsilon: float = 0.0) -> Instance | None:
+        """Compute an instance alone, its inputs changed by `epsilon`; the message of an exception gets its number."""
         parts = [None if stack is None else stack[number] for stack in self._mapped.stacks]
         try:
-            return self._goal.instance(*self._mapped.with_parts(_rounded(parts) if is_rounded else parts))
+            return self._goal.instance(
+                *self._mapped.with_parts(_rounded(parts, epsilon) if epsilon else parts)
+            )
         except (np.linalg.LinAlgError, IndexError) as error:
             error.args = (f"{error} (vmap: instance {number} of {self._mapped.size})",)
             raise
@@ -117,14 +122,15 @@ class LaneCall:
         """Hold the results of an instance over lanes against those of the instance by itself."""
         alone = self._computed(number)
         if alone is not None and alone.trace is instance.trace:
-            check_lanes(
-                instance.trace.name, number, results, alone.results, lambda: self._near(alone, number)
-            )
+            trace = instance.trace
+            epsilon = epsilon_of(read_tape(trace.recording))
+            near = functools.partial(self._near, trace, number, epsilon)
+            check_lanes(trace.name, number, results, alone.results, epsilon, near)
 
-    def _near(self, instance: Instance, number: int) -> list[np.ndarray] | None:
+    def _near(self, trace: Any, number: int, epsilon: float) -> list[np.ndarray] | None:
         """Return the results of an instance whose inputs are rounded otherwise; `None` on another branch."""
-        near = self._computed(number, is_rounded=True)
-        return near.results if near is not None and near.trace is instance.trace else None
+        near = self._computed(number, epsilon)
+        return near.results if near is not None and near.trace is trace else None
 
     def _given(self, instance: Instance, stacks: list[Any], pending: np.ndarray) -> list[np.ndarray]:
         """Return the arrays of the pending instances for the program: inputs, then directions."""
@@ -198,12 +204,11 @@ def _chosen(stack: np.ndarray, like: np.ndarray, pending: np.ndarray, count: int
     return np.ascontiguousarray(chosen, like.dtype)
 
 
-def _rounded(parts: list[Any]) -> list[Any]:
-    """Return parts of leaves, floats among them with another last bit."""
+def _rounded(parts: list[Any], epsilon: float) -> list[Any]:
+    """Return parts of leaves, floats among them changed by a relative `epsilon`."""
     rng, found = np.random.default_rng(0), []
     for part in parts:
         if part is not None and part.dtype.kind in "fc":
-            epsilon = np.finfo(part.dtype).eps
             part = part * (1 + epsilon * rng.choice([-1, 1], part.shape)).astype(part.dtype)
         found.append(part)
     return found
