@@ -22,6 +22,7 @@ SELECTION, _, _parts = os.environ.get("TAPEGRAD_TESTS", "daily").partition("/")
 PARTS = int(_parts or 1)
 IS_DAILY = SELECTION == "daily"
 SEED = "TAPEGRAD_TESTS_SEED"  # environment variable: the first seed of the unseeded random programs
+NEW_SEEDS = 1_000_000  # seeds of random programs that a run draws for itself begin here
 TIMES = case_times.read_times()
 not_daily = pytest.mark.daily(every=0)
 drawn = pytest.mark.drawn  # more or other examples are drawn in the rest of the suite, which repeats the test
@@ -172,7 +173,7 @@ def random_seeds(first: int, count: int, step: int = 10) -> pytest.MarkDecorator
     """
     starts = dict.fromkeys(range(first, first + share(count), step), (drawn,))
     if not IS_DAILY:
-        new = 1_000_000 + int(os.environ.get(SEED, "0")) * 10_000 + first
+        new = NEW_SEEDS + int(os.environ.get(SEED, "0")) * 10_000 + first
         starts |= dict.fromkeys(range(new, new + count, step), (drawn, anew))
     cases = [pytest.param(range(k, k + step), id=f"{k}", marks=marks) for k, marks in starts.items()]
     return pytest.mark.parametrize("seeds", cases)

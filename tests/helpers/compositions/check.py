@@ -41,6 +41,7 @@ _PHRASES = (
     "not determined",
     "astype(complex)",
     "the result is complex",
+    "pass it as an argument",
 )
 
 

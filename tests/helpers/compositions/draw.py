@@ -2,6 +2,7 @@
 
 import itertools
 import re
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -40,6 +41,15 @@ def _is_cancelled(value: Any) -> bool:
 def is_floating(value: Any) -> bool:
     """Return whether a value is an array, or a number, of floats or complex numbers."""
     return isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "fc" and value.size > 0
+
+
+def _is_writable(value: np.ndarray) -> bool:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            return value.flags.writeable
+        except FutureWarning:  # of broadcast_arrays: elements share memory
+            return False
 
 
 def _is_square(value: Any) -> bool:
@@ -122,7 +132,7 @@ class Scope:
     def _is_own(self, name: str) -> bool:
         """Return whether a new array shares no memory with what may not be written to."""
         value = self.values[name]
-        if not isinstance(value, np.ndarray) or not value.flags.writeable:
+        if not isinstance(value, np.ndarray) or not _is_writable(value):
             return False
         others = [self.values[other] for other in self.values if other not in (*self.writable, name)]
         return not any(

@@ -2,7 +2,7 @@
 
 A line is the values at nine points of a step and nine of half that step along a direction. Stencils of both give
 directional derivatives up to the third order; mixed ones follow by polarisation. They are accepted where both steps
-agree, and all points have as many elements: elsewhere a kink, a cut, a pole or a tie is near.
+agree, and where no point is singular that others are not: elsewhere a kink, a cut, a pole or a tie is near.
 """
 
 import functools
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from helpers.compositions.program import Arrays, Program
-from helpers.compositions.twins import FIRST, SECOND, THIRD, with_sizes
+from helpers.compositions.twins import FIRST, SECOND, THIRD, with_counts
 
 _STEP = 0.01
 _STENCILS = {0: np.eye(9)[4], 1: FIRST, 2: SECOND, 3: THIRD}
@@ -65,7 +65,7 @@ class Oracle:
         arguments, direction = self.program.points[point], self._direction(name)
         try:
             moved = [self.program.moved(arguments, direction, k * _STEP / 2) for k in range(-8, 9)]
-            samples = [with_sizes(functools.partial(self.program.reference, x, contents)) for x in moved]
+            samples = [with_counts(functools.partial(self.program.reference, x, contents)) for x in moved]
             line = np.stack([value for value, _ in samples])
         except Exception:  # near by it is not defined, or has another shape
             return None

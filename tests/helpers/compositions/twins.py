@@ -10,14 +10,14 @@ FIRST = np.array([1 / 280, -4 / 105, 1 / 5, -4 / 5, 0, 4 / 5, -1 / 5, 4 / 105, -
 SECOND = np.array([-1 / 560, 8 / 315, -1 / 5, 8 / 5, -205 / 72, 8 / 5, -1 / 5, 8 / 315, -1 / 560])
 THIRD = np.array([-7 / 240, 3 / 10, -169 / 120, 61 / 30, 0, -61 / 30, 169 / 120, -3 / 10, 7 / 240])
 
-sizes: list[int] = []  # of the results of `unique`, in the order of the calls
+counts: list[int] = []  # of what is singular, in the order of the calls
 
 
 class Words:
-    """NumPy's words, of which `unique` writes down how many elements it finds.
+    """NumPy's words, of which some write down how many elements are singular.
 
-    Two zeros that move apart are one element at a point and two beside it: the sum of all goes on smoothly, though the
-    array has no derivative.
+    Two zeros that move apart are one element of `unique` at a point and two beside it, and the square of `abs` is
+    smooth at a zero: the values go on smoothly, though a part has no derivative.
     """
 
     def __getattr__(self, name: str) -> Any:
@@ -28,15 +28,20 @@ class Words:
     def unique(self, x: Any) -> Any:
         """Return the sorted elements that differ."""
         found = np.unique(x)
-        sizes.append(found.size)
+        counts.append(found.size)
         return found
 
+    def abs(self, x: Any) -> Any:
+        """Return the magnitudes of all elements."""
+        counts.append(int(np.count_nonzero(x)))
+        return np.abs(x)
 
-def with_sizes(f: Callable[[], Any]) -> tuple[Any, tuple[int, ...]]:
-    """Return what a function returns, and the sizes that were written down meanwhile."""
-    before = len(sizes)
-    found, counted = f(), tuple(sizes[before:])
-    del sizes[before:]
+
+def with_counts(f: Callable[[], Any]) -> tuple[Any, tuple[int, ...]]:
+    """Return what a function returns, and what was written down meanwhile."""
+    before = len(counts)
+    found, counted = f(), tuple(counts[before:])
+    del counts[before:]
     return found, counted
 
 
@@ -125,9 +130,9 @@ def _derivative(f: Callable[[float], Any]) -> Any:
 
 
 def _central(f: Callable[[float], Any], step: float) -> Any:
-    samples = [with_sizes(lambda k=k: f((k - 4) * step)) for k in range(9)]  # type: ignore[misc]
+    samples = [with_counts(lambda k=k: f((k - 4) * step)) for k in range(9)]  # type: ignore[misc]
     if len({counted for _, counted in samples}) > 1:
-        raise ValueError("the number of elements changes")
+        raise ValueError("not smooth")
     values = [c * value for c, (value, _) in zip(FIRST, samples, strict=True) if c]
     return sum(values[1:], values[0]) / step
 
