@@ -27,7 +27,8 @@ def updated(body: Scope, name: str) -> str:
     broad = [
         n for n in body.names if n != name and body._fits(n, "a", old) and _broadcasts(body.values[n], old)
     ]
-    source = str(body.choose(alike[-2:] or broad[-2:] or [name]))
+    late = alike[-2:] or broad[-2:] or [name]
+    source = str(body.choose([*late, late[-1]]))
     if np.iscomplexobj(old):
         return str(body.choose([f"{name} * 0.5 + 0.3 * {source}", f"0.6 * ({name} - 0.4 * {source})"]))
     return str(
@@ -51,11 +52,19 @@ def _broadcasts(value: np.ndarray, old: np.ndarray) -> bool:
     return same and np.result_type(value, old) == old.dtype
 
 
-def draw_branch(scope: Scope, prefer: Sequence[str] = ()) -> bool:
-    """Draw an `if` on a value, near to what it is, that binds a name anew."""
+def draw_branch(scope: Scope, prefer: Sequence[str] = (), asked: Sequence[str] = ()) -> bool:
+    """Draw an `if` on a value, near to what it is, that binds a name anew.
+
+    Parameters
+    ----------
+    prefer
+        Names that are rather bound than others.
+    asked
+        Names whose values are rather asked than others.
+    """
     numbers = [
         n
-        for n in (*prefer, *scope.names)
+        for n in (*asked, *asked, *scope.names)
         if is_floating(scope.values[n]) and not np.iscomplexobj(scope.values[n])
     ]
     asked = str(scope.choose(numbers))
@@ -66,7 +75,8 @@ def draw_branch(scope: Scope, prefer: Sequence[str] = ()) -> bool:
         else scope.choose([f"np.sum({asked})", f"{asked}.ravel()[0]", f"np.max({asked})"])
     )
     threshold = float(eval(test, scope.values)) + float(scope.rng.choice([-0.3, -0.05, 0.05, 0.3]))
-    changed = str(scope.choose([*prefer, *[n for n in scope.names if n not in scope.fixed]]))
+    own = [n for n in scope.names if n not in scope.fixed]
+    changed = str(scope.choose(prefer if prefer and scope.rng.random() < 0.5 else [*prefer, *own]))
     lines = [
         f"if {test} {scope.choose(['>', '<'])} {threshold:.2f}:",
         f"    {changed} = {updated(scope, changed)}",
@@ -81,7 +91,10 @@ def draw_branch(scope: Scope, prefer: Sequence[str] = ()) -> bool:
 def draw_body(
     scope: Scope, prefix: str, names: Sequence[str], state: Sequence[str], can_write: bool = False
 ) -> Scope:
-    """Draw statements of a body, and perhaps an `if` after a value that goes into another one."""
+    """Draw statements of a body; perhaps a value that goes into the state, and then an `if` on what iterations change.
+
+    Iterations take both branches where the threshold is among the values.
+    """
     outer = [n for n in scope.names if n not in names]
     shared = [str(scope.choose(outer)) for _ in range(2)] if outer and scope.rng.random() < 0.7 else []
     body = scope.child(prefix, [*dict.fromkeys(shared), *names], state if can_write else ())
@@ -94,10 +107,18 @@ def draw_body(
         )
     if scope.rng.random() < (0.25 if can_write else 0.5):
         state_name = str(scope.choose(state))
+        if scope.rng.random() < 0.5:
+            shared_name = scope.name()
+            body.attempt(f"{shared_name} = {updated(body, state_name)}", [shared_name])
         if scope.rng.random() < 0.7:
             body.attempt(f"{state_name} = {updated(body, state_name)}")
-        draw_branch(body, state)
+        draw_branch(body, state, scope.choose([names, state]))
     return body
+
+
+def chosen_output(body: Scope) -> str:
+    """Return a name of a body, often the last: it may have gone into the state."""
+    return body.names[-1] if body.rng.random() < 0.4 else str(body.choose(body.names))
 
 
 # --- loops of Python -----------------------------------------------------------------------------------------------
@@ -112,33 +133,50 @@ def _sequence(scope: Scope, times: int) -> str:
 
 
 def loop(scope: Scope) -> bool:
-    """Draw a `for` loop that carries a state, may write into it, and gathers results."""
+    """Draw a `for` loop that carries a state, may write into it, and carries a number or gathers results, too."""
     times = int(scope.rng.integers(8, 12))
     state, source, init = (
         scope.name(),
         _sequence(scope, times),
         scope.operand(str(scope.choose(["s", "v", "x"]))),
     )
-    outs, element, writes = scope.name("o"), scope.name("e"), scope.rng.random() < 0.6
+    element, writes = scope.name("e"), scope.rng.random() < 0.6
     can_write = writes and np.ndim(eval(init, scope.values)) > 0
-    prefix = f"{state} = np.copy({init})" if can_write else f"{state} = {init} * 1.0"
+    prefix = f"{state} = {scope.choose(['np.copy({})', '{} * 1.0']) if can_write else '{} * 1.0'}".format(
+        init
+    )
     inside = f"{element} = {source}[i] * 1.0"
     body = draw_body(scope, f"{prefix}\ni = 1\n{inside}", [state, element], [state], can_write)
-    lines = [prefix, f"{outs} = []", f"for i in range({times}):", *indented([inside, *body.lines])]
+    inner = [inside, *body.lines]
     if not can_write or scope.rng.random() < 0.3:
-        lines += indented([f"{state} = {updated(body, state)}"])
+        inner.append(f"{state} = {updated(body, state)}")
+    head = f"for i in range({times}):"
     own = [name for name in body.names if name not in body.fixed]  # what the last iteration leaves
-    if own and scope.rng.random() < 0.4:
-        return scope.attempt("\n".join([lines[0], *lines[2:]]), [state, str(scope.choose(own))])
-    output, made = str(scope.choose(body.names[1:])), [scope.name(), scope.name()]
-    lines.append(f"    {outs}.append({output}{scope.choose(['', '', ' * 1.0'])})")
-    if np.ndim(body.values[output]) and output in own and scope.rng.random() < 0.7:
+    if can_write and scope.rng.random() < 0.5:
+        number = scope.name()
+        added = scope.choose([element, f"{state}.ravel()[0]"])
+        inner.insert(int(scope.choose([1, len(inner)])), f"{number} = np.sin({added}) + 0.5 * {number}")
+        begin = f"{number} = {scope.choose(['0.0', '1.0', scope.operand('s') + ' * 1.0'])}"
+        return scope.attempt("\n".join([prefix, begin, head, *indented(inner)]), [state, number])
+    if own and scope.rng.random() < 0.25:
+        return scope.attempt("\n".join([prefix, head, *indented(inner)]), [state, str(scope.choose(own))])
+    return _gathered(scope, body, [prefix, head, *indented(inner)], state, times)
+
+
+def _gathered(scope: Scope, body: Scope, lines: Sequence[str], state: str, times: int) -> bool:
+    """Draw a loop that gathers a result of each iteration: they are stacked, or one of two is written to."""
+    outs, made = scope.name("o"), [scope.name(), scope.name()]
+    own = [name for name in body.names if name not in body.fixed]
+    arrays = [name for name in own if np.ndim(body.values[name])]
+    output = str(scope.choose(arrays)) if arrays and scope.rng.random() < 0.5 else chosen_output(body)
+    lines = [f"{outs} = []", *lines, f"    {outs}.append({output}{scope.choose(['', '', '', ' * 1.0'])})"]
+    if np.ndim(body.values[output]) and output in (state, *own) and scope.rng.random() < 0.75:
         first = int(scope.rng.integers(times - 1))
         lines += [f"{name} = {outs}[{first + k}]" for k, name in enumerate(made)]
         part = f"{made[0]}[{body._key(body.values[output])}]"
         lines.append(f"{part} {scope.choose(['=', '=', '*='])} {scope.operand('s')}")
-        if scope.rng.random() < 0.6:
-            return scope.attempt("\n".join(lines), [state, *made])
+        if scope.rng.random() < 0.7:  # the last state may be read nowhere
+            return scope.attempt("\n".join(lines), [*scope.choose([[], [state]]), *made])
     return scope.attempt("\n".join([*lines, f"{made[0]} = np.stack({outs})"]), [state, made[0]])
 
 
@@ -160,10 +198,11 @@ def recurrence(scope: Scope) -> bool:
 
 def scan(scope: Scope) -> bool:
     """Draw a `scan` over an array."""
-    carry, element, name, source = scope.name("c"), scope.name("e"), scope.name("f"), scope.operand("v")
+    carry, element, name = scope.name("c"), scope.name("e"), scope.name("f")
+    source = _sequence(scope, int(scope.choose([8, 18]))) if scope.rng.random() < 0.6 else scope.operand("v")
     init = scope.operand(str(scope.choose(["s", "s", "v", "x", "a"])))
     body = draw_body(scope, f"{carry} = {init}\n{element} = {source}[0]", [carry, element], [carry])
-    output = scope.choose(body.names)
+    output = chosen_output(body)
     lines = [
         f"def {name}({carry}, {element}):",
         *indented(body.lines),
@@ -183,7 +222,7 @@ def scan_of_two(scope: Scope) -> bool:
     prefix = f"{first} = {init}\n{second} = {other}\n{element} = {source}[0]"
     body = draw_body(scope, prefix, [first, second, element], [first, second])
     lines = [f"def {name}(c, {element}):", f"    {first}, {second} = c", *indented(body.lines)]
-    lines += [f"    return ({updated(body, first)}, {updated(body, second)}), {scope.choose(body.names)}"]
+    lines += [f"    return ({updated(body, first)}, {updated(body, second)}), {chosen_output(body)}"]
     news = [scope.name() for _ in range(3)]
     call = f"({news[0]}, {news[1]}), {news[2]} = scan({name}, ({init}, {other}), {source})"
     return scope.attempt("\n".join([*lines, call]), news)

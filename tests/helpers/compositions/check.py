@@ -26,7 +26,6 @@ _REFUSALS = (
     errors.UnsupportedError,
     errors.TracedValueError,
     errors.DensePatternError,
-    errors.UnrecordedWayError,
     errors.GrownStructureError,
     NotImplementedError,
 )
@@ -149,9 +148,14 @@ def _has_zeros(program: Program, mode: Mode) -> bool:
 def _judged(program: Program, mode: Mode, error: Exception) -> Finding:
     """Return an exception as a finding, or raise `Refused`."""
     text = f"{type(error).__name__}: {error}"
-    is_refusal = isinstance(error, _REFUSALS) or (
-        isinstance(error, TypeError | ValueError | RuntimeError | np.linalg.LinAlgError)
-        and any(phrase in text for phrase in _PHRASES)
+    is_unknown = isinstance(error, errors.UnrecordedWayError) and mode.outer == "compile"
+    is_refusal = (
+        is_unknown
+        or isinstance(error, _REFUSALS)
+        or (
+            isinstance(error, TypeError | ValueError | RuntimeError | np.linalg.LinAlgError)
+            and any(phrase in text for phrase in _PHRASES)
+        )
     )
     if is_refusal and not isinstance(error, errors.CertificateError):
         raise Refused(text) from error

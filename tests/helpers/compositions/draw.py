@@ -103,6 +103,7 @@ class Scope:
         self.names, self.fixed = list(names), frozenset(names)
         self.writable: list[str] = []
         self.lines: list[str] = []
+        self.made: dict[str, int] = {}  # how many lines there were after the statement that made a name
         self.values = self.fresh()
 
     # --- running ---------------------------------------------------------------------------------------------------
@@ -125,9 +126,14 @@ class Scope:
             self.values = self.fresh()
             return False
         self.lines += text.splitlines()
+        self.made |= dict.fromkeys(new, len(self.lines))
         self.writable += [name for name in new if self._is_own(name)]
         self.names += [name for name in new if name not in self.names]
         return True
+
+    def is_read(self, name: str) -> bool:
+        """Return whether a later statement has a name; a loop may have it several times itself."""
+        return bool(re.search(rf"\b{name}\b", "\n".join(self.lines[self.made.get(name, 0) :])))
 
     def _is_own(self, name: str) -> bool:
         """Return whether a new array shares no memory with what may not be written to."""
@@ -246,6 +252,10 @@ class Scope:
         rows = self.rng.integers(-extent, extent, self.choose([2, 3]))
         return str(rows.tolist())
 
+    def _at(self, operand: Any) -> str:
+        """Return the value of an element: at the first point, what is less by it is zero there."""
+        return repr(float(np.ravel(operand)[self.choose([0, 0, -1])]))
+
     def _axis(self, operand: Any) -> str:
         ndim = np.ndim(operand)
         return "None" if ndim == 0 or self.rng.random() < 0.3 else str(self.rng.integers(-ndim, ndim))
@@ -300,6 +310,7 @@ _FITTING: dict[str, Callable[[Scope, Any], str]] = {
     "part": Scope._part,
     "rows": Scope._rows,
     "axis": Scope._axis,
+    "at": Scope._at,
 }
 
 

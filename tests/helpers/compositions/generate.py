@@ -4,7 +4,6 @@
 """
 
 import itertools
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -17,7 +16,7 @@ from helpers.compositions.templates import FEATURES
 
 _SHAPES = [(), (3,), (4,), (5,), (8,), (3, 3), (2, 2), (4, 3), (2, 3), (2, 3, 2), (1, 3), (16,)]
 _EXACT = [0.0, -0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -4.0]
-_RARE = {"complex", "cuts", "spectra", "single"}
+_FREQUENT = ("loop", "scan")
 _NAMES = ("x", "y", "z")
 
 
@@ -47,8 +46,12 @@ def _features(rng: np.random.Generator) -> tuple[str, ...]:
     chosen = rng.choice(plain, int(rng.integers(1, 5)), replace=False).tolist()
     if rng.random() < 0.5:
         chosen.append("elementwise")
-    if rng.random() < 0.3:
-        chosen += rng.choice(list(BLOCKS), int(rng.choice([1, 1, 2])), replace=False).tolist()
+    if rng.random() < 0.2:
+        chosen.append("writes")
+    if rng.random() < 0.35:
+        kinds = np.array([2.0 if kind in _FREQUENT else 1.0 for kind in BLOCKS])
+        count = int(rng.choice([1, 1, 2]))
+        chosen += rng.choice(list(BLOCKS), count, replace=False, p=kinds / kinds.sum()).tolist()
     if {"cuts", "spectra"} & {*chosen}:
         chosen.append("complex")
     return tuple(dict.fromkeys(chosen))
@@ -100,9 +103,9 @@ def _statements(scope: Scope, count: int) -> None:
 
 def _text(scope: Scope, arguments: list[str]) -> str:
     """Return the function: its result takes in what no other statement reads, and some other values."""
-    rng, text = scope.rng, "\n".join(scope.lines)
+    rng = scope.rng
     names = [name for name in scope.names if name not in arguments] or scope.names
-    unread = [name for name in names if len(re.findall(rf"\b{name}\b", text)) < 2]
+    unread = [name for name in names if not scope.is_read(name)]
     used = list(dict.fromkeys([*unread, str(scope.choose(names)), names[-1]]))
     is_number = rng.random() < 0.65
     result = " + ".join(_number_of(scope, name) for name in used) if is_number else _vector_of(scope, used)

@@ -233,6 +233,7 @@ def expected(mode: Mode, setting: Setting, oracle: Oracle, point: int) -> Estima
     )
 
 
+_WEIGHTS = {"reverse over forward": 2.0}  # tangents on Tensors, of any function
 _SEEDED = ("vjp", "vjp of two", "reverse over forward", "hvp of jvp")
 
 
@@ -262,7 +263,9 @@ def draw_modes(rng: np.random.Generator, program: Program, value: np.ndarray, co
     """Return some modes that a program has, each quantity alike, and plain Python loops rather rolled up."""
     found: list[Mode] = []
     quantities = list(QUANTITIES)
-    weights = np.array([0.4 if each.order == 3 else 1.0 for each in QUANTITIES.values()])
+    weights = np.array(
+        [_WEIGHTS.get(name, (1.0, 1.0, 1.0, 0.4)[each.order]) for name, each in QUANTITIES.items()]
+    )
     # Fused programs compile for long, and rolling is for loops of Python
     inner, chance, called = list(INNER), [0.42, 0.42, 0.12, 0.0, 0.04], [0.5, 0.22, 0.04, 0.0, 0.21, 0.03]
     if program.uses("for i in"):
