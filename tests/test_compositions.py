@@ -43,12 +43,12 @@ def test_random_programs(seeds: range) -> None:
     check(seeds)
 
 
-@random_seeds(1001, 12, 1)
+@random_seeds(1004, 12, 1)
 def test_random_loops_of_python(seeds: range) -> None:
     check(seeds, ("elementwise", "writes", "loop", "recurrence"))
 
 
-@random_seeds(2002, 12, 1)
+@random_seeds(2007, 12, 1)
 def test_random_loops_of_the_library(seeds: range) -> None:
     check(seeds, ("arithmetic", "choices", "scan", "while", "cond", "branch"))
 

@@ -140,7 +140,7 @@ def loop(scope: Scope) -> bool:
         _sequence(scope, times),
         scope.operand(str(scope.choose(["s", "v", "x"]))),
     )
-    element, writes = scope.name("e"), scope.rng.random() < 0.6
+    element, writes = scope.name("e"), scope.rng.random() < 0.7
     can_write = writes and np.ndim(eval(init, scope.values)) > 0
     prefix = f"{state} = {scope.choose(['np.copy({})', '{} * 1.0']) if can_write else '{} * 1.0'}".format(
         init
@@ -152,11 +152,11 @@ def loop(scope: Scope) -> bool:
         inner.append(f"{state} = {updated(body, state)}")
     head = f"for i in range({times}):"
     own = [name for name in body.names if name not in body.fixed]  # what the last iteration leaves
-    if can_write and scope.rng.random() < 0.5:
+    if can_write and scope.rng.random() < 0.6:
         number = scope.name()
         added = scope.choose([element, f"{state}.ravel()[0]"])
         inner.insert(int(scope.choose([1, len(inner)])), f"{number} = np.sin({added}) + 0.5 * {number}")
-        begin = f"{number} = {scope.choose(['0.0', '1.0', scope.operand('s') + ' * 1.0'])}"
+        begin = f"{number} = {scope.choose(['0.0', '0.0', '1.0', scope.operand('s') + ' * 1.0'])}"
         return scope.attempt("\n".join([prefix, begin, head, *indented(inner)]), [state, number])
     if own and scope.rng.random() < 0.25:
         return scope.attempt("\n".join([prefix, head, *indented(inner)]), [state, str(scope.choose(own))])

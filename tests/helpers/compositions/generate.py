@@ -16,7 +16,7 @@ from helpers.compositions.templates import FEATURES
 
 _SHAPES = [(), (3,), (4,), (5,), (8,), (3, 3), (2, 2), (4, 3), (2, 3), (2, 3, 2), (1, 3), (16,)]
 _EXACT = [0.0, -0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -4.0]
-_FREQUENT = ("loop", "scan")
+_WEIGHTS = {"loop": 3.0, "scan": 2.0}  # of blocks, 1 for the others
 _NAMES = ("x", "y", "z")
 
 
@@ -49,7 +49,7 @@ def _features(rng: np.random.Generator) -> tuple[str, ...]:
     if rng.random() < 0.2:
         chosen.append("writes")
     if rng.random() < 0.35:
-        kinds = np.array([2.0 if kind in _FREQUENT else 1.0 for kind in BLOCKS])
+        kinds = np.array([_WEIGHTS.get(kind, 1.0) for kind in BLOCKS])
         count = int(rng.choice([1, 1, 2]))
         chosen += rng.choice(list(BLOCKS), count, replace=False, p=kinds / kinds.sum()).tolist()
     if {"cuts", "spectra"} & {*chosen}:

@@ -233,7 +233,7 @@ def expected(mode: Mode, setting: Setting, oracle: Oracle, point: int) -> Estima
     )
 
 
-_WEIGHTS = {"reverse over forward": 2.0}  # tangents on Tensors, of any function
+_WEIGHTS = {"grad": 2.0, "vjp": 2.0, "reverse over forward": 2.0}  # of quantities, 1 for most others
 _SEEDED = ("vjp", "vjp of two", "reverse over forward", "hvp of jvp")
 
 
