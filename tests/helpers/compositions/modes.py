@@ -259,9 +259,17 @@ def all_modes() -> Iterator[Mode]:
             yield Mode(*parts)
 
 
+def _recorded(program: Program) -> str:
+    """Return how a program with a loop is recorded first, nothing for others."""
+    if program.uses("for i in"):
+        return "rolled"
+    return "jit" if program.uses("scan(", "fori_loop(", "while_loop(") else ""
+
+
 def draw_modes(rng: np.random.Generator, program: Program, value: np.ndarray, count: int) -> list[Mode]:
-    """Return some modes that a program has, each quantity alike, and plain Python loops rather rolled up."""
-    found: list[Mode] = []
+    """Return some modes that a program has, plain Python loops rather rolled up; first a gradient of a loop."""
+    loop = Mode(_recorded(program), str(rng.choice(["grad", "vjp"])), "")
+    found: list[Mode] = [loop] if loop.inner and fits(loop, program, value) else []
     quantities = list(QUANTITIES)
     weights = np.array(
         [_WEIGHTS.get(name, (1.0, 1.0, 1.0, 0.4)[each.order]) for name, each in QUANTITIES.items()]
@@ -271,11 +279,11 @@ def draw_modes(rng: np.random.Generator, program: Program, value: np.ndarray, co
     if program.uses("for i in"):
         chance, called = [0.2, 0.15, 0.1, 0.5, 0.05], [0.48, 0.1, 0.05, 0.12, 0.21, 0.04]
     for _ in range(40):
+        if len(found) >= count:
+            break
         quantity = str(rng.choice(quantities, p=weights / weights.sum()))
         outer = "" if QUANTITIES[quantity].eager else str(rng.choice(OUTER, p=called))
         mode = Mode(str(rng.choice(inner, p=chance)), quantity, outer)
         if mode not in found and fits(mode, program, value):
             found.append(mode)
-        if len(found) == count:
-            break
     return found
