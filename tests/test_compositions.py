@@ -38,17 +38,17 @@ def check(seeds: range, features: tuple[str, ...] = ()) -> None:
     assert seeds.start >= NEW_SEEDS or counts.refused <= most, counts
 
 
-@random_seeds(6, 32, 2)
+@random_seeds(20, 32, 2)
 def test_random_programs(seeds: range) -> None:
     check(seeds)
 
 
-@random_seeds(1004, 12, 1)
+@random_seeds(1005, 12, 1)
 def test_random_loops_of_python(seeds: range) -> None:
     check(seeds, ("elementwise", "writes", "loop", "recurrence"))
 
 
-@random_seeds(2007, 12, 1)
+@random_seeds(2008, 12, 1)
 def test_random_loops_of_the_library(seeds: range) -> None:
     check(seeds, ("arithmetic", "choices", "scan", "while", "cond", "branch"))
 
