@@ -86,7 +86,10 @@ def object_files(pythons: Sequence[str], folder: Path, cache: Path) -> dict[str,
             name, found, made_by = pickle.loads(file.read_bytes())
             codes += found
         files[name] = folder / name
-        shipped.write(files[name], dict(codes).items(), made_by)
+        packing = (
+            "lzma" if level == target.FALLBACK else "zlib"
+        )  # few have such processors, and all its bytes
+        shipped.write(files[name], dict(codes).items(), made_by, packing)
         print(f"{name}: {len(codes)} functions, {files[name].stat().st_size / 1e6:.1f} MB", flush=True)
     return files
 

@@ -88,7 +88,9 @@ def _called(symbol: str, by: Unit, target: Target) -> Unit:
 def units(target: Target) -> list[Unit]:
     """Return all units of the modules that are imported, each once."""
     emitted = (*map(kernel_table.unit, kernel_table.kernels()), *emitter.shared_units(target))
-    frames = () if target.level == FALLBACK else _of_frames(target)  # few have such processors, and its code is long
+    frames = (
+        () if target.level == FALLBACK else _of_frames(target)
+    )  # few have such processors, and its code is long
     found = (*translated(), *_of_python(), *emitted, *frames)
     return list({unit.name: unit for unit in found}.values())
 

@@ -53,7 +53,9 @@ def file(folder: Path) -> Path:
     return folder / "kind"
 
 
-def test_code_is_found_by_its_name(file: Path) -> None:
+@pytest.mark.parametrize("packing", ["zlib", "lzma"])
+def test_code_is_found_by_its_name(packing: str, file: Path) -> None:
+    shipped.write(file, keyed(CODES), MADE_BY, packing)
     assert [shipped.find("kind", code.name, cache.SOURCES) for code in CODES] == CODES
     assert shipped.find("kind", "code.20", cache.SOURCES) is None
     assert shipped.find("another", "code.0", cache.SOURCES) is None

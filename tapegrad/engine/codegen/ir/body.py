@@ -196,7 +196,9 @@ class Body:
 
     def constant(self, type_: Type, number: float) -> Value:
         if type_.is_float:
-            rounded = c_float(number).value if type_.element == "float" else number  # inf, where it is too large
+            rounded = (
+                c_float(number).value if type_.element == "float" else number
+            )  # inf, where it is too large
             text = f"0x{struct.unpack('<Q', struct.pack('<d', rounded))[0]:016X}"
         elif type_.element == "i1":
             text = "true" if number else "false"

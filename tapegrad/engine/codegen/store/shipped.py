@@ -3,8 +3,9 @@
 Code is found by a digest of what it follows from: the sources, the layout of Python's objects, and its name. An edited
 file of the package, or another Python, finds nothing there. Which Numba and which LLVM have made it does not matter.
 
-Code of names beside one another is compressed together, for much of it is alike. Each such block has a checksum, and
-so has the index; a file that others may write to, while they may not write to the package's sources, is not used.
+Code of names beside one another is compressed together, for much of it is alike: by zlib, or to a third less by LZMA,
+which takes four times as long to read. Each such block has a checksum, and so has the index; a file that others may
+write to, while they may not write to the package's sources, is not used.
 """
 
 import bisect
@@ -15,8 +16,8 @@ import itertools
 import json
 import os
 import sys
-import zlib
 from collections.abc import Iterable, Iterator
+from importlib import import_module
 from pathlib import Path
 from struct import Struct
 from typing import NamedTuple
@@ -57,6 +58,8 @@ class _Index(NamedTuple):
         For each key the number of a block, and the first byte of its code there and the one after: `_PLACE`.
     blocks
         For each block its first byte in the file and the one after, and its digest: `_SPAN`.
+    packing
+        The module that compresses blocks: `zlib` or `lzma`.
     made_by
         Versions of what has made it.
     """
@@ -64,6 +67,7 @@ class _Index(NamedTuple):
     keys: bytes
     places: bytes
     blocks: bytes
+    packing: str
     made_by: dict[str, str]
 
 
@@ -151,7 +155,7 @@ def _index(level: str) -> _Index | None:
     keys, blocks, _ = _COUNTS.unpack_from(index)
     part = _COUNTS.size + np.cumsum([0, keys * _KEY, keys * _PLACE.size, blocks * _SPAN.size])
     tables = [index[first:last] for first, last in itertools.pairwise(part.tolist())]
-    return _Index(tables[0], tables[1], tables[2], json.loads(index[part[-1] :]))
+    return _Index(tables[0], tables[1], tables[2], *json.loads(index[part[-1] :]))
 
 
 @functools.lru_cache(32)
@@ -162,7 +166,8 @@ def _block(level: str, number: int) -> bytes:
     packed = _read(path, begin, end)
     if hashlib.sha256(packed).digest() != digest:
         raise DamagedObjectError(path)
-    return zlib.decompress(packed)
+    unpacked: bytes = import_module(index.packing).decompress(packed)
+    return unpacked
 
 
 def _read(path: Path, begin: int, end: int) -> bytes:
@@ -188,15 +193,17 @@ def _is_like(status: os.stat_result, source: os.stat_result) -> bool:
 # --- writing -------------------------------------------------------------------------------------------------------
 
 
-def write(path: Path, codes: Iterable[tuple[bytes, ShippedCode]], made_by: dict[str, str]) -> None:
+def write(
+    path: Path, codes: Iterable[tuple[bytes, ShippedCode]], made_by: dict[str, str], packing: str = "zlib"
+) -> None:
     """Write a file of code, each beside its key."""
     found = sorted(codes, key=lambda each: (each[1].name, each[0]))
     packed: list[bytes] = []
     places: dict[bytes, bytes] = {}
     for number, (block, parts) in enumerate(_blocks(found)):
-        packed.append(zlib.compress(block, 9))
+        packed.append(import_module(packing).compress(block))
         places |= {key: _PLACE.pack(number, *part) for key, part in parts.items()}
-    made = json.dumps(made_by).encode()
+    made = json.dumps([packing, made_by]).encode()
     sizes = _COUNTS.size + len(places) * (_KEY + _PLACE.size) + len(packed) * _SPAN.size + len(made)
     ends = list(itertools.accumulate(map(len, packed), initial=len(_HEAD) + _DIGEST + 8 + sizes))
     spans = [

@@ -44,7 +44,7 @@ class _File:
             self.tree = ast.parse("".join(linecache.getlines(name)))
         except (SyntaxError, ValueError):  # ValueError: null bytes
             self.tree = ast.Module([], [])
-        nodes = [node for node in ast.walk(self.tree) if isinstance(node, ast.FunctionDef)]
+        nodes = [node for node in _statements(self.tree.body) if isinstance(node, ast.FunctionDef)]
         self.functions = {line: node for node in nodes for line in _first_lines(node)}
         self.imports = [node for node in self.tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
 
@@ -57,6 +57,14 @@ class _File:
     def codes(self) -> set[CodeType]:
         """The code of all functions of the file."""
         return self.codes_of(self.tree.body, 0)
+
+
+def _statements(body: Iterable[Any]) -> Iterator[Any]:
+    """Yield statements, and those in them; expressions, of which there are far more, are not looked into."""
+    for node in body:
+        yield node
+        for part in ("body", "orelse", "finalbody", "handlers", "cases"):
+            yield from _statements(getattr(node, part, ()))
 
 
 def _first_lines(node: ast.FunctionDef) -> list[int]:
