@@ -73,9 +73,16 @@ def _radon(pm: Any, rng: np.random.Generator, pt: Any) -> None:
     pm.Normal("y", a[county] + b[county] * floor, pm.HalfCauchy("eps", 5), observed=rng.normal(size=919))
 
 
+def _schools(pm: Any, rng: np.random.Generator, pt: Any) -> None:
+    """Add the effects of coaching in eight schools (Rubin 1981)."""
+    y, errors = np.array([28.0, 8, -3, 7, -1, 1, 18, 12]), np.array([15.0, 10, 16, 11, 9, 11, 10, 18])
+    effects = pm.Normal("mu", 0, 5) + pm.HalfCauchy("tau", 5) * pm.Normal("raw", shape=8)
+    pm.Normal("y", effects, errors, observed=y)
+
+
 MODELS: dict[str, Callable[[Any, np.random.Generator, Any], None]] = {
     "radon": _radon, "garch": _garch, "process": _process, "gathers": _gathers, "items": _items,
-    "volatility": _volatility,
+    "volatility": _volatility, "schools": _schools,
 }  # fmt: skip
 
 
