@@ -49,11 +49,11 @@ def _contents(folder: Path) -> str:
 
 def _kernels() -> str:
     """Return how many kernels need not be compiled."""
-    from tapegrad.engine import kernel_table
+    from tapegrad.engine import ahead_of_time, kernel_table
     from tapegrad.engine.codegen.ir.target import host
     from tapegrad.engine.codegen.machine import objects
 
-    kept = [objects.is_kept(kernel_table.unit(name), host()) for name in kernel_table.kernels()]
+    kept = [objects.is_kept(ahead_of_time.kernel_unit(name), host()) for name in kernel_table.kernels()]
     return f"{sum(kept)} of {len(kept)} in the package or the cache"
 
 

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 
 from tapegrad.engine import kernel_table
 from tapegrad.engine.codegen import kernels as emitter
-from tapegrad.engine.codegen.ir.target import FALLBACK, Target
+from tapegrad.engine.codegen.ir.target import FALLBACK, Target, host
 from tapegrad.engine.codegen.machine import objects
 from tapegrad.engine.codegen.machine.lock import compiling
 from tapegrad.engine.codegen.machine.objects import ObjectCode, Unit
@@ -21,9 +21,11 @@ from tapegrad.engine.codegen.rows.case import Case, FrameFacts, operands
 from tapegrad.engine.codegen.store import cache
 from tapegrad.engine.codegen.translator import whole
 from tapegrad.engine.codegen.translator.compiler import ENTRY_POINTS
+from tapegrad.engine.kernel_table import KernelName
+from tapegrad.engine.kernels.language.dtypes import entry_point
 from tapegrad.engine.kernels.language.inlining import CALLED_BY_ADDRESS
 from tapegrad.engine.runtime.operating_system import processors
-from tapegrad.ops import ROWS, Op
+from tapegrad.ops import BY_NAME, ROWS, Op
 
 # Where entry points are defined, C functions that are called by address, and functions of Python's C interface.
 _MODULES = (
@@ -87,7 +89,7 @@ def _called(symbol: str, by: Unit, target: Target) -> Unit:
 
 def units(target: Target) -> list[Unit]:
     """Return all units of the modules that are imported, each once."""
-    emitted = (*map(kernel_table.unit, kernel_table.kernels()), *emitter.shared_units(target))
+    emitted = (*map(kernel_unit, kernel_table.kernels()), *emitter.shared_units(target))
     frames = (
         () if target.level == FALLBACK else _of_frames(target)
     )  # few have such processors, and its code is long
@@ -95,14 +97,24 @@ def units(target: Target) -> list[Unit]:
     return list({unit.name: unit for unit in found}.values())
 
 
+def kernel_unit(name: KernelName) -> Unit:
+    """Return the unit of an op's general kernel."""
+    row, place = BY_NAME.get(name.op), kernel_table.location(name)
+    if isinstance(row, Op):
+        return emitter.unit(Case(row, name.dtype), name.direction)
+    if place is None:
+        return emitter.accumulation_unit(name.dtype, host())
+    return whole.c_unit(entry_point(importlib.import_module(place[0]), place[1]))
+
+
 def translated() -> list[Unit]:
     """Return the units of functions that are written in Python."""
-    by_hand = filter(kernel_table.is_written_by_hand, kernel_table.kernels())
+    by_hand = (name for name in kernel_table.kernels() if kernel_table.location(name) is not None)
     return [
         *(whole.entry_unit(entry.function, entry.kinds) for entry in ENTRY_POINTS.values()),
         *map(whole.c_unit, CALLED_BY_ADDRESS.values()),
         *map(whole.c_unit, emitter.library_functions()),
-        *map(kernel_table.unit, by_hand),
+        *map(kernel_unit, by_hand),
     ]
 
 

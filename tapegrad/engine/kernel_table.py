@@ -10,12 +10,10 @@ import numpy as np
 
 from tapegrad.engine import guard_pages, threads
 from tapegrad.engine.codegen import kernels as emitter
-from tapegrad.engine.codegen.ir.target import host
-from tapegrad.engine.codegen.machine.objects import Unit
 from tapegrad.engine.codegen.rows import case
 from tapegrad.engine.codegen.store import openblas
 from tapegrad.engine.codegen.store.announcer import announcer
-from tapegrad.engine.codegen.translator import compiler, whole
+from tapegrad.engine.codegen.translator import compiler
 from tapegrad.engine.kernels.language.dtypes import entry_point
 from tapegrad.engine.kernels.language.library import PARTS
 from tapegrad.engine.runtime import library_loops
@@ -135,7 +133,7 @@ def _has(row: Row, dtype: str, direction: str) -> bool:
     return row.differentiable and dtype in ("f64", "f32", "c128", "c64")
 
 
-def _location(name: KernelName) -> tuple[str, str] | None:
+def location(name: KernelName) -> tuple[str, str] | None:
     """Return module and function of a kernel that is written by hand; `None` if the emitter makes it."""
     row = _ROWS[name.op]
     if not isinstance(row, Structural) or row.functions == EMITTED:
@@ -147,21 +145,6 @@ def kernels() -> list[KernelName]:
     """Yield every kernel of the package."""
     combinations: Iterator[tuple[str, str, str]] = itertools.product(_NAMES, DTYPE_NAMES, DIRECTIONS)
     return [KernelName(*c) for c in combinations if _has(_ROWS[c[0]], c[1], c[2])]
-
-
-def is_written_by_hand(name: KernelName) -> bool:
-    """Return whether the emitter does not make a kernel."""
-    return _location(name) is not None
-
-
-def unit(name: KernelName) -> Unit:
-    """Return the unit of compilation of a kernel."""
-    row, location = _ROWS[name.op], _location(name)
-    if isinstance(row, Op):
-        return emitter.unit(case.Case(row, name.dtype), name.direction)
-    if location is None:
-        return emitter.accumulation_unit(name.dtype, host())
-    return whole.c_unit(entry_point(importlib.import_module(location[0]), location[1]))
 
 
 def load(name: KernelName) -> int:
@@ -185,12 +168,12 @@ def load(name: KernelName) -> int:
 
 def _address(name: KernelName) -> int:
     """Return the address of a kernel, made or taken from the cache."""
-    row, location = _ROWS[name.op], _location(name)
+    row, place = _ROWS[name.op], location(name)
     if isinstance(row, Op):
         return emitter.address(case.Case(row, name.dtype), name.direction)
-    if location is None:
+    if place is None:
         return emitter.address_of_accumulation(name.dtype)
-    module_name, function = location
+    module_name, function = place
     module = importlib.import_module(module_name)
     loops = getattr(module, "LIBRARY", {}).get(function, ())
     emitter.ensure_loops(loops)
@@ -210,8 +193,8 @@ def expect(kernels_: Iterable[tuple[int, int, int]]) -> None:
     """Announce kernels that will be needed, each given as for `load_code`: those not in the cache are counted."""
     missing = {key for key in kernels_ if _kernels[key] == 0}
     with compiler.compiling:
-        locations = [_location(_name(*key)) for key in missing]
-        announcer.expect(location for location in locations if location is not None)
+        places = [location(_name(*key)) for key in missing]
+        announcer.expect(place for place in places if place is not None)
 
 
 def _name(code: int, dtype: int, direction: int) -> KernelName:

@@ -210,7 +210,7 @@ def names_of(files: list[Path], module: str) -> set[str]:
 
 def locations() -> set[tuple[str, str]]:
     """Modules and functions of the kernels that are written by hand."""
-    return {place for name in kernel_table.kernels() if (place := kernel_table._location(name)) is not None}
+    return {place for name in kernel_table.kernels() if (place := kernel_table.location(name)) is not None}
 
 
 def test_a_process_keeps_nothing_under_the_name_of_files_that_changed_since_the_import(
