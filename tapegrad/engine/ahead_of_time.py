@@ -90,9 +90,8 @@ def _called(symbol: str, by: Unit, target: Target) -> Unit:
 def units(target: Target) -> list[Unit]:
     """Return all units of the modules that are imported, each once."""
     emitted = (*map(kernel_unit, kernel_table.kernels()), *emitter.shared_units(target))
-    frames = (
-        () if target.level == FALLBACK else _of_frames(target)
-    )  # few have such processors, and its code is long
+    # Few have a processor of the plain level, and its code is the longest.
+    frames = () if target.level == FALLBACK else _of_frames(target)
     found = (*translated(), *_of_python(), *emitted, *frames)
     return list({unit.name: unit for unit in found}.values())
 
@@ -137,13 +136,12 @@ def _of_frames(target: Target) -> Iterator[Unit]:
 
 
 def _frames(row: Op, direction: str) -> Iterator[FrameFacts]:
-    """Yield facts of frames: one element in all, or lines of which one operand at most is one element."""
-    sizes = [(1, 0), *((0, 1 << j >> 1) for j in range(row.arity + 1 if row.arity > 1 else 1))]
+    """Yield facts of frames: one element in all, or lines, beside operands that are one element."""
+    sizes = [(1, 0), *((0, scalars) for scalars in range(2**row.arity - 1))]
     if direction == "forward":
         yield from (FrameFacts(*size, 0, 0) for size in sizes)
         return
-    differentiable = row.differentiable_operands
-    for wanted in _subsets(differentiable):
+    for wanted in _subsets(row.differentiable_operands):
         for stored in _subsets(operands(wanted)):
             yield from (FrameFacts(*size, wanted, stored) for size in sizes if wanted)
 
