@@ -9,20 +9,11 @@ import numpy as np
 from tapegrad.engine import kernel_table
 from tapegrad.engine.kernels.language import frame as field
 from tapegrad.engine.sweep.derivatives import jacobian_columns
-from tapegrad.engine.tape.fields.layout import F32, F64
-from tapegrad.engine.tape.tape import DTYPE_CODES
 from tapegrad.program.passes import seed_sparsity
 from tapegrad.program.passes.seed_sparsity import SeedRanges
-from tapegrad.program.programs.jacobian_columns import ForwardJacobianProgram
+from tapegrad.program.programs.jacobian_columns import ForwardJacobianProgram, dtype_names
 from tapegrad.program.streams.edited_stream import EditedStream
 from tapegrad.program.streams.spec import ProgramSpec
-
-_MOVERS = {
-    (F64, F64): jacobian_columns.entries_f64_f64,
-    (F64, F32): jacobian_columns.entries_f64_f32,
-    (F32, F64): jacobian_columns.entries_f32_f64,
-    (F32, F32): jacobian_columns.entries_f32_f32,
-}  # by the dtypes of output and input
 
 
 class CompressedJacobianProgram(ForwardJacobianProgram):
@@ -60,8 +51,8 @@ class CompressedJacobianProgram(ForwardJacobianProgram):
             field.Y: address,
             field.PARAMS: edited.parameters(np.concatenate([[entries.shape[1]], *entries])),
         }
-        codes = DTYPE_CODES[self.outputs[0].dtype], DTYPE_CODES[self._by[wrt].dtype]
-        edited.add_plain(fields, kernel_table.address_of(_MOVERS[codes]))
+        mover = jacobian_columns.ENTRIES[dtype_names(self.outputs[0], self._by[wrt])]
+        edited.add_plain(fields, kernel_table.address_of(mover))
 
     def _entries_of(self, wrt: int) -> np.ndarray:
         """Return for each entry by an input its element of the tangents and that of the Jacobian, (2, n) int64.

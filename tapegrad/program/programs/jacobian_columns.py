@@ -10,7 +10,6 @@ from tapegrad.engine.inspection.tape_view import TapeView
 from tapegrad.engine.kernels.language import frame as field
 from tapegrad.engine.sweep.derivatives import jacobian_columns
 from tapegrad.engine.sweep.replays import replay
-from tapegrad.engine.tape.fields.layout import F32, F64
 from tapegrad.engine.tape.fields.view import View
 from tapegrad.engine.tape.tape import DTYPE_CODES
 from tapegrad.program.passes import seed_sparsity
@@ -26,15 +25,10 @@ _ONE_STREAM_BYTES = 1 << 18  # of all tangents of a buffer that go through one s
 _CHUNK_BYTES = 1 << 15  # of a buffer's tangents in a chunk
 _MAX_BYTES = 1 << 26
 
-_SEEDERS = {F64: jacobian_columns.one_hot_f64, F32: jacobian_columns.one_hot_f32}
-# By the dtypes of output and input. Kernels that cast are less than a cast of the finished array, which every way
-# to a Jacobian would have to know of.
-_TAKERS = {
-    (F64, F64): jacobian_columns.columns_f64_f64,
-    (F64, F32): jacobian_columns.columns_f64_f32,
-    (F32, F64): jacobian_columns.columns_f32_f64,
-    (F32, F32): jacobian_columns.columns_f32_f32,
-}
+
+def dtype_names(*views: View) -> str:
+    """Return the names of dtypes by which `jacobian_columns` has kernels: of the output, then of the input."""
+    return "".join(kernel_table.DTYPE_NAMES[DTYPE_CODES[view.dtype]] for view in views)
 
 
 class ForwardJacobianProgram(TangentProgram):
@@ -171,7 +165,8 @@ class ForwardJacobianProgram(TangentProgram):
         for buffer in self._wrt:
             params = edited.parameters([self._by[buffer].size, self._first_seed[buffer]])
             fields = {field.COUNT: self.chunk, field.Y: int(self._cotangent[buffer]), field.PARAMS: params}
-            edited.add_plain(fields, kernel_table.address_of(_SEEDERS[DTYPE_CODES[self._by[buffer].dtype]]))
+            one_hot = jacobian_columns.ONE_HOT[dtype_names(self._by[buffer])]
+            edited.add_plain(fields, kernel_table.address_of(one_hot))
 
     def _take_columns(self, edited: EditedStream, address: int, wrt: int) -> None:
         """Write the output's tangents along an input's seeds to the columns of that Jacobian; the others are zeros."""
@@ -186,8 +181,9 @@ class ForwardJacobianProgram(TangentProgram):
             field.Y: address,
             field.PARAMS: edited.parameters(params),
         }
-        codes = DTYPE_CODES[self.outputs[0].dtype], DTYPE_CODES[columns.dtype]
-        edited.add_plain(fields, kernel_table.address_of(_TAKERS[codes]))
+        # A kernel that casts is less than a cast of the finished array, which every way to a Jacobian would need.
+        taker = jacobian_columns.COLUMNS[dtype_names(self.outputs[0], columns)]
+        edited.add_plain(fields, kernel_table.address_of(taker))
 
     def _columns_of(self, wrt: int) -> list[tuple[int, int, int, int]]:
         """Return each range of an input's seeds that the output has: first seed, column, index among all, count."""

@@ -38,6 +38,7 @@ _ZEROS = {
 }
 CONSTANTS: dict[str, dict[str, Any]] = {
     "zero": _ZEROS,
+    "zeros": {x + y: (_ZEROS[x], _ZEROS[y]) for x in ("f64", "f32") for y in ("f64", "f32")},
     # of an integer of the dtype's size: a copy depends on the bits alone
     "bits": _ZEROS | {"f64": np.int64(0), "f32": np.int32(0)},
     "float_bits": {

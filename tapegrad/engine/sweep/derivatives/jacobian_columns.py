@@ -4,10 +4,13 @@ They are called like any other kernel, with a frame whose fields mean what is sa
 needs to know nothing of them.
 """
 
+import sys
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
+from tapegrad.engine.kernels.language import dtypes
 from tapegrad.engine.kernels.language.frame import COUNT, FIELDS, PARAMS, STRIDE, Y_BAR, X, Y
 from tapegrad.engine.kernels.language.inlining import always_inline, called_by_address
 from tapegrad.engine.kernels.language.raw_memory import (
@@ -47,7 +50,8 @@ def over_tangents(frame: int, loops: int) -> int:
 
 
 @always_inline
-def _one_hot(frame: int, zero: Any) -> int:
+def one_hot(frame: int, loops: int, zero: Any) -> int:
+    """Write tangents that are each zero, or one at a single element."""
     count, y, seed = load_i64(frame, COUNT), load_i64(frame, Y), load_i64(frame, STRIDE)
     params = load_i64(frame, PARAMS)
     elements, first = load_i64(params, 0), load_i64(params, 1)
@@ -57,18 +61,6 @@ def _one_hot(frame: int, zero: Any) -> int:
         if 0 <= k < elements:
             store_at(y, (t * elements + k) * size_of(zero), 1.0, zero)
     return 0
-
-
-@called_by_address
-def one_hot_f64(frame: int, loops: int) -> int:
-    """Write tangents that are each zero, or one at a single element."""
-    return _one_hot(frame, np.float64(0))
-
-
-@called_by_address
-def one_hot_f32(frame: int, loops: int) -> int:
-    """`one_hot_f64` for float32."""
-    return _one_hot(frame, np.float32(0))
 
 
 # columns: the tangents at X, the Jacobian at Y; COUNT seeds from number STRIDE on are there. PARAMS ``[rows, columns,
@@ -93,10 +85,12 @@ def _transpose(
 
 
 @always_inline
-def _columns(frame: int, x_zero: Any, y_zero: Any) -> int:
+def columns(frame: int, loops: int, zeros: Any) -> int:
+    """Write tangents to columns of a Jacobian."""
+    x_zero, y_zero = zeros
     x, y, start = load_i64(frame, X), load_i64(frame, Y), load_i64(frame, STRIDE)
     stop, params = start + load_i64(frame, COUNT), load_i64(frame, PARAMS)
-    rows, columns = load_i64(params, 0), load_i64(params, 1)
+    rows, width = load_i64(params, 0), load_i64(params, 1)
     for k in range(load_i64(params, 2)):
         run = params + 8 * (3 + 4 * k)
         seed = load_i64(run, 0)
@@ -104,33 +98,9 @@ def _columns(frame: int, x_zero: Any, y_zero: Any) -> int:
         if low < high:
             source = x + (load_i64(run, 2) + low - seed - start) * rows * size_of(x_zero)
             target = y + (load_i64(run, 1) + low - seed) * size_of(y_zero)
-            x_step, y_step = rows * size_of(x_zero), columns * size_of(y_zero)
+            x_step, y_step = rows * size_of(x_zero), width * size_of(y_zero)
             _transpose(source, target, rows, high - low, x_step, y_step, x_zero, y_zero)
     return 0
-
-
-@called_by_address
-def columns_f64_f64(frame: int, loops: int) -> int:
-    """Write float64 tangents to columns of a float64 Jacobian."""
-    return _columns(frame, np.float64(0), np.float64(0))
-
-
-@called_by_address
-def columns_f64_f32(frame: int, loops: int) -> int:
-    """Write float64 tangents to columns of a float32 Jacobian."""
-    return _columns(frame, np.float64(0), np.float32(0))
-
-
-@called_by_address
-def columns_f32_f64(frame: int, loops: int) -> int:
-    """Write float32 tangents to columns of a float64 Jacobian."""
-    return _columns(frame, np.float32(0), np.float64(0))
-
-
-@called_by_address
-def columns_f32_f32(frame: int, loops: int) -> int:
-    """Write float32 tangents to columns of a float32 Jacobian."""
-    return _columns(frame, np.float32(0), np.float32(0))
 
 
 # entries: tangents at X, the Jacobian at Y. PARAMS ``[entries, then for each its element of the tangents, then for each
@@ -138,7 +108,9 @@ def columns_f32_f32(frame: int, loops: int) -> int:
 
 
 @always_inline
-def _entries(frame: int, x_zero: Any, y_zero: Any) -> int:
+def entries(frame: int, loops: int, zeros: Any) -> int:
+    """Write elements of tangents to elements of a Jacobian."""
+    x_zero, y_zero = zeros
     x, y, params = load_i64(frame, X), load_i64(frame, Y), load_i64(frame, PARAMS)
     count = load_i64(params, 0)
     for k in range(1, count + 1):
@@ -147,25 +119,12 @@ def _entries(frame: int, x_zero: Any, y_zero: Any) -> int:
     return 0
 
 
-@called_by_address
-def entries_f64_f64(frame: int, loops: int) -> int:
-    """Write elements of float64 tangents to elements of a float64 Jacobian."""
-    return _entries(frame, np.float64(0), np.float64(0))
+def _of_dtypes(name: str, of: Iterable[str]) -> dict[str, Callable[[int, int], int]]:
+    """Return a kernel of this module for each dtype, or pair of dtypes of tangents and Jacobian."""
+    return {
+        each: called_by_address(dtypes.entry_point(sys.modules[__name__], f"{name}_{each}")) for each in of
+    }
 
 
-@called_by_address
-def entries_f64_f32(frame: int, loops: int) -> int:
-    """Write elements of float64 tangents to elements of a float32 Jacobian."""
-    return _entries(frame, np.float64(0), np.float32(0))
-
-
-@called_by_address
-def entries_f32_f64(frame: int, loops: int) -> int:
-    """Write elements of float32 tangents to elements of a float64 Jacobian."""
-    return _entries(frame, np.float32(0), np.float64(0))
-
-
-@called_by_address
-def entries_f32_f32(frame: int, loops: int) -> int:
-    """Write elements of float32 tangents to elements of a float32 Jacobian."""
-    return _entries(frame, np.float32(0), np.float32(0))
+ONE_HOT = _of_dtypes("one_hot", ("f64", "f32"))
+COLUMNS, ENTRIES = (_of_dtypes(name, dtypes.CONSTANTS["zeros"]) for name in ("columns", "entries"))
