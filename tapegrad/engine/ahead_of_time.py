@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 
 from tapegrad.engine import kernel_table
 from tapegrad.engine.codegen import kernels as emitter
-from tapegrad.engine.codegen.ir.target import FALLBACK, Target, host
+from tapegrad.engine.codegen.ir.target import FALLBACK, Target
 from tapegrad.engine.codegen.machine import objects
 from tapegrad.engine.codegen.machine.lock import compiling
 from tapegrad.engine.codegen.machine.objects import ObjectCode, Unit
@@ -102,7 +102,7 @@ def kernel_unit(name: KernelName) -> Unit:
     if isinstance(row, Op):
         return emitter.unit(Case(row, name.dtype), name.direction)
     if place is None:
-        return emitter.accumulation_unit(name.dtype, host())
+        return emitter.accumulation_unit(name.dtype)
     return whole.c_unit(entry_point(importlib.import_module(place[0]), place[1]))
 
 

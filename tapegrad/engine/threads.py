@@ -5,10 +5,9 @@ import ctypes
 import os
 from collections.abc import Iterator
 
-import numba
 from llvmlite.binding import address_of_symbol
 
-from tapegrad.engine.kernels.language.numba_internals import numba_threads
+from tapegrad.engine.kernels.language import if_imported, setting
 from tapegrad.engine.runtime.operating_system import processors
 from tapegrad.engine.sweep.threading import pool
 
@@ -31,7 +30,7 @@ def allowed() -> int:
     These are the processors that the system lets this process use, ``OMP_NUM_THREADS``, ``OMP_THREAD_LIMIT``,
     ``NUMBA_NUM_THREADS`` and ``numba.config.NUMBA_NUM_THREADS``.
     """
-    return min(processors(), numba.config.NUMBA_NUM_THREADS, pool.MAX_THREADS, *_variables())
+    return min(processors(), setting("NUMBA_NUM_THREADS") or pool.MAX_THREADS, *_variables())
 
 
 def _variables() -> Iterator[int]:
@@ -46,7 +45,8 @@ def _variables() -> Iterator[int]:
 
 def numba_limit() -> int:
     """Return the address of the function that returns the limit of ``numba.set_num_threads``; 0 if none is set."""
-    return address_of_symbol("get_num_threads") or 0 if numba_threads._is_initialized else 0
+    is_set = if_imported("numba.np.ufunc.parallel", "_is_initialized")
+    return address_of_symbol("get_num_threads") or 0 if is_set else 0
 
 
 def start(function: int) -> tuple[int, int]:

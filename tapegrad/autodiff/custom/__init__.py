@@ -14,3 +14,7 @@ In reading order; each imports only those above it:
 
 It imports `ops`, `engine`, `frontend`, and `autodiff` for the rules on Tensors.
 """
+
+from tapegrad.engine.runtime.lazy import load_later
+
+load_later(__name__, "njit_calls")  # which extends Numba

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba.extending import is_jitted
 
 from tapegrad.autodiff.custom.packing import ArraySpec
+from tapegrad.engine.kernels.language import is_jitted
 from tapegrad.errors import NoForwardModeError, UnsupportedError
 from tapegrad.frontend.tensor.array_checks import refuse_subclass
 from tapegrad.frontend.tensor.modes import EAGER, NO_MODE, Mode, ModeChange, restoring, thread

@@ -100,8 +100,9 @@ def shared_unit(symbol: str, target: Target) -> objects.Unit:
     return _unit(symbol, target, lambda: [_shared(target)[symbol]()])
 
 
-def accumulation_unit(dtype: str, target: Target) -> objects.Unit:
+def accumulation_unit(dtype: str, target: Target | None = None) -> objects.Unit:
     """Return the unit of the kernel that adds lines to lines, or sums them up."""
+    target = target or host()
     define = functools.partial(accumulation.accumulate, dtype, target)
     return _unit(accumulation.symbol(dtype, target), target, define)
 
@@ -211,8 +212,7 @@ def _narrow_loop(arity: int) -> int:
 @functools.cache
 def address_of_accumulation(dtype: str, target: Target | None = None) -> int:
     """Return the address of the kernel that adds lines to lines, or sums them up."""
-    target = target or host()
-    return _load(accumulation_unit(dtype, target), target)
+    return _load(accumulation_unit(dtype, target), target or host())
 
 
 def _defined(segment: Segment | IteratedSegment, target: Target, symbol: str) -> list[Body]:

@@ -12,7 +12,6 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from numba.extending import get_cython_function_address
 
 from tapegrad.engine.kernels.language.library import (
     COMPLEX_SCIPY,
@@ -24,7 +23,7 @@ from tapegrad.engine.kernels.language.library import (
     TRANSFORMS,
     entry,
 )
-from tapegrad.engine.runtime.object_layouts import UFUNC_DATA, UFUNC_FUNCTIONS, ensure_known
+from tapegrad.engine.runtime.object_layouts import UFUNC_DATA, UFUNC_FUNCTIONS, capsule_pointer, ensure_known
 
 _LOOP = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)
 
@@ -72,7 +71,8 @@ def ufunc(name: str, is_complex: bool = False) -> np.ufunc:
 
 
 def _fill_function(name: str) -> None:
-    _table[2 * entry(name)] = get_cython_function_address(f"scipy.linalg.{FORTRAN[name]}", name)
+    functions = importlib.import_module(f"scipy.linalg.{FORTRAN[name]}").__pyx_capi__
+    _table[2 * entry(name)] = capsule_pointer(functions[name])
 
 
 def _fill_loops(name: str) -> None:

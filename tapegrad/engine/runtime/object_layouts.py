@@ -37,11 +37,17 @@ NUMPY_FUNCTIONS = {
 }  # fmt: skip
 
 
+def capsule_pointer(capsule: Any) -> int:
+    """Return the address in a capsule of Python's."""
+    name, pointer = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
+    name.restype, name.argtypes = ctypes.c_char_p, (ctypes.py_object,)
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+    return int(pointer(capsule, name(capsule)))
+
+
 def numpy_table() -> int:
     """Return the address of NumPy's table of functions."""
-    pointer = ctypes.pythonapi.PyCapsule_GetPointer
-    pointer.restype, pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
-    return int(pointer(import_module("numpy._core._multiarray_umath")._ARRAY_API, None))
+    return capsule_pointer(import_module("numpy._core._multiarray_umath")._ARRAY_API)
 
 
 def numpy_function(name: str) -> int:

@@ -11,18 +11,16 @@ its addresses are not given out again.
 
 import mmap as system
 
-from numba import types
-
 from tapegrad.engine.codegen.translator.compiler import inline_njit
+from tapegrad.engine.kernels.language.inlining import external_function
 from tapegrad.engine.kernels.language.raw_memory import load_i64, memcpy, memset, store_i64
 from tapegrad.engine.runtime.operating_system import mapping
 
 _PAGE = system.PAGESIZE
 _FRESH, _IN_PLACE = mapping()
 _NO_ACCESS, _ACCESS = 0, system.PROT_READ | system.PROT_WRITE
-_int32, _int64 = types.int32, types.int64
-_mmap = types.ExternalFunction("mmap", _int64(_int64, _int64, _int32, _int32, _int32, _int64))
-_mprotect = types.ExternalFunction("mprotect", _int32(_int64, _int64, _int32))
+_mmap = external_function("mmap", "int64", "int64", "int64", "int32", "int32", "int32", "int64")
+_mprotect = external_function("mprotect", "int32", "int64", "int64", "int32")
 
 
 @inline_njit

@@ -5,14 +5,13 @@ slot that is returned carries one handle, the new Tensor's. A negative number is
 `engine.tape.fields.layout`.
 """
 
-import numba
-
 from tapegrad.engine.codegen.translator.compiler import (
     EVERY_COMPUTATION,
     entry_point,
     inline_njit,
     shared_njit,
 )
+from tapegrad.engine.kernels.language import numba
 from tapegrad.engine.kernels.language.raw_memory import (
     load_i64,
     memcpy,

@@ -8,8 +8,8 @@ from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
-from numba.extending import is_jitted
 
+from tapegrad.engine.kernels.language import is_jitted
 from tapegrad.frontend.tensor.static_keys import slot_value
 from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.program.captured.hidden import FIXED, LRU_CACHE, has_changing_references, referents

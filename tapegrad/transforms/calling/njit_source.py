@@ -15,10 +15,9 @@ import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import numba
 import numpy as np
-from numba.extending import is_jitted
 
+from tapegrad.engine.kernels.language import is_jitted, numba
 from tapegrad.frontend.functions.elements.special import FUNCTIONS as SPECIAL
 from tapegrad.frontend.numpy_face.numpy_protocols import CREATION, FUNCTIONS, LINALG
 from tapegrad.frontend.tensor.tensor import is_tensor

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import llvmlite.binding as llvm
-import numba
 
+from tapegrad.engine.kernels.language import setting
 from tapegrad.engine.runtime.messages import stderr
 
 _MASKED, _WIDE, _NARROW = 16, 8, 4
@@ -79,7 +79,8 @@ def _level_of(target: Target) -> str:
 @functools.cache
 def host() -> Target:
     """Return the processor of this process, the level of it that ``TAPEGRAD_CPU`` names, or what Numba compiles for."""
-    chosen, features = numba.config.CPU_FEATURES, llvm.get_host_cpu_features().flatten()
+    name, chosen = setting("CPU_NAME"), setting("CPU_FEATURES")
+    features = llvm.get_host_cpu_features().flatten()
     level = os.environ.get(_VARIABLE)
     if _only_compiled:
         return of_level(_only_compiled[-1])
@@ -87,11 +88,10 @@ def host() -> Target:
         return of_level(level)
     if level:
         stderr.tell(f"{_VARIABLE}={level} is not used: this processor runs {', '.join(_levels(features))}")
-    features = features if chosen is None else chosen
+    if chosen is not None or str(name).lower() == "generic":
+        features = chosen or ""
     lanes = _MASKED if "+avx512f" in features else _WIDE if "+avx2" in features else _NARROW
-    return Target(
-        llvm.get_process_triple(), numba.config.CPU_NAME or llvm.get_host_cpu_name(), features, lanes
-    )
+    return Target(llvm.get_process_triple(), name or llvm.get_host_cpu_name(), features, lanes)
 
 
 _only_compiled: list[str] = []

@@ -8,14 +8,16 @@ import contextlib
 import itertools
 import threading
 from collections.abc import Iterator
+from typing import Any
 
-from tapegrad.engine.kernels.language.numba_internals import global_compiler_lock
+from tapegrad.engine.kernels.language import if_imported
 from tapegrad.engine.runtime.operating_system import at_fork, processors
 
 compiling = threading.RLock()
 # Re-entrant, for a signal handler may fork; more than threads at work, for each call takes the next one.
 _llvm_calls = [threading.RLock() for _ in range(4 * processors())]
 _turns = itertools.count()
+_held_of_numba: list[Any] = []  # its lock, during a fork
 
 
 @contextlib.contextmanager
@@ -42,11 +44,15 @@ def _wait_for_llvm() -> None:
     compiling.acquire()
     for lock in _llvm_calls:
         lock.acquire()
-    global_compiler_lock.acquire()  # last, as by whoever has Numba compile
+    numbas = if_imported("numba.core.compiler_lock", "global_compiler_lock")
+    if numbas:
+        numbas.acquire()  # last, as by whoever has Numba compile
+        _held_of_numba.append(numbas)
 
 
 def _release_all() -> None:
-    global_compiler_lock.release()
+    if _held_of_numba:
+        _held_of_numba.pop().release()
     for lock in _llvm_calls:
         lock.release()
     compiling.release()

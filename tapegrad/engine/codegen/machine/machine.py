@@ -14,6 +14,7 @@ from tapegrad.engine.codegen.ir.target import Target, host
 from tapegrad.engine.codegen.machine.interrupts import uninterrupted
 from tapegrad.engine.codegen.machine.lock import calling_llvm, compiling
 from tapegrad.engine.kernels.language import linking
+from tapegrad.engine.kernels.language.llvm_types import unlocked
 from tapegrad.engine.runtime import pace, thread_stack
 
 
@@ -96,12 +97,9 @@ def _object_code(source: ModuleSource, target: Target) -> bytes:
         if source.optimization != Optimization.NONE:
             module.verify()
             linking.simplify_functions(module, machine)
-            optimize = _OPTIMIZE[source.optimization]
-            optimize(module, machine)
+            is_plain = source.optimization == Optimization.PLAIN
+            (linking.optimize_plainly if is_plain else linking.optimize_fully)(module, machine)
         return _emitted(module, machine)
-
-
-_OPTIMIZE = {Optimization.PLAIN: linking.optimize_plainly, Optimization.FULL: linking.optimize_fully}
 
 
 def _parsed(text: str, target: Target, machine: Any, context: Any) -> Any:
@@ -123,7 +121,7 @@ def _optimized_loop(text: str, target: Target) -> bytes:
 def _emitted(module: Any, machine: Any) -> bytes:
     """Return the object code of a module. It is `TargetMachine.emit_object` without llvmlite's lock."""
     with ffi.OutputString() as error:
-        buffer = linking.unlocked("LLVMPY_TargetMachineEmitToMemory")(machine, module, 1, error)
+        buffer = unlocked("LLVMPY_TargetMachineEmitToMemory")(machine, module, 1, error)
         if not buffer:
             raise RuntimeError(f"LLVM: {error}")
     try:

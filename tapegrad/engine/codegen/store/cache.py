@@ -16,8 +16,10 @@ import atexit
 import contextlib
 import functools
 import hashlib
+import importlib.util
 import logging
 import os
+import pickle
 import sys
 import tempfile
 import time
@@ -26,11 +28,10 @@ from pathlib import Path
 from typing import Any
 
 import llvmlite
-import numba
 import numpy as np
 
 from tapegrad.engine.codegen.store import cache_files, shipped, upkeep
-from tapegrad.engine.kernels.language.numba_internals import CompileResult, rtsys
+from tapegrad.engine.kernels.language import numba, numba_internals
 from tapegrad.engine.runtime import sources, thread_stack
 from tapegrad.engine.runtime.messages import logs, stderr
 from tapegrad.engine.runtime.operating_system import cache_base
@@ -59,10 +60,18 @@ def version() -> str:
     return hashlib.sha256(_FORMAT.encode()).hexdigest()[:16]
 
 
+def _version_of_numba() -> object:
+    """Return the text of the file that has the version of Numba, for an import of it takes a hundred times as long."""
+    spec = importlib.util.find_spec("numba")
+    file = Path(spec.origin or "").with_name("_version.py") if spec else Path()
+    text = file.read_bytes() if file.is_file() else b""
+    return text if b"version_json" in text else numba.__version__
+
+
 def _installed() -> tuple[object, ...]:
     """Return what Python and other packages say of themselves, as far as texts may follow from it."""
     python = (*sys.version_info[:2], getattr(sys, "abiflags", ""), object.__basicsize__, tuple.__basicsize__)
-    return (*python, numba.__version__, llvmlite.__version__, np.__version__)
+    return (*python, _version_of_numba(), llvmlite.__version__, np.__version__)
 
 
 @functools.cache
@@ -215,17 +224,17 @@ class _Cache:
     def save_overload(self, sig: Any, cres: Any) -> None:
         """Keep a function of the package, unless it holds addresses that mean nothing to another process."""
         if is_ours(self._function.__module__) and not cres.library.has_dynamic_globals:
-            keep(self._file(), cres._reduce())
+            keep(self._file(), (numba_internals.dumps(cres._reduce()),))
         log_compilation(self._name, self._begin, COMPILED)
 
 
-def _rebuilt(target_context: Any, parts: Any) -> CompileResult:
+def _rebuilt(target_context: Any, parts: Any) -> Any:
     """Rebuild a function of Numba's without the parts for compiling one, which take as long as importing it.
 
     Machine code refers to nothing of that but Numba's runtime, in functions that return arrays.
     """
-    rtsys.initialize(target_context)
-    return CompileResult._rebuild(target_context, *parts)
+    numba_internals.rtsys.initialize(target_context)
+    return numba_internals.CompileResult._rebuild(target_context, *pickle.loads(*parts))
 
 
 def cache_of(function: Callable[..., Any]) -> Any:

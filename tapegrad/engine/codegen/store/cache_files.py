@@ -6,7 +6,6 @@ import pickle
 from pathlib import Path
 from typing import Any
 
-from tapegrad.engine.kernels.language.numba_internals import dumps
 from tapegrad.engine.runtime.whole_files import OWNER_ONLY, read_trusted, write_whole
 
 _HEAD = b"tapegrad: compiled code, format 1\n"
@@ -19,7 +18,7 @@ class DamagedObjectError(Exception):
 
 def write(path: Path, parts: Any) -> None:
     """Write what a function was reduced to; another process sees all of it or nothing."""
-    data = dumps(parts)
+    data = pickle.dumps(parts)
     write_whole(path, _HEAD + _checksum(path, data) + data, OWNER_ONLY)
 
 

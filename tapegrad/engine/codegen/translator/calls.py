@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import types
 
 from tapegrad.engine.codegen.translator import values
 from tapegrad.engine.codegen.translator.expressions import ExpressionTranslator
@@ -28,19 +27,19 @@ from tapegrad.engine.codegen.translator.values import (
     kind_of,
     materialized,
 )
-from tapegrad.engine.kernels.language.inlining import Helper, Intrinsic
+from tapegrad.engine.kernels.language import numba_internals, types
+from tapegrad.engine.kernels.language.inlining import ExternalFunction, Helper, Intrinsic
 from tapegrad.engine.kernels.language.llvm_types import called, unpacked
-from tapegrad.engine.kernels.language.numba_internals import cpu_target
 
-_CONVERSIONS: dict[Any, Any] = {
-    int: types.int64,
-    float: types.float64,
-    np.int64: types.int64,
-    np.int32: types.int32,
-    np.float64: types.float64,
-    np.float32: types.float32,
-    np.complex128: types.complex128,
-    np.complex64: types.complex64,
+_CONVERSIONS: dict[Any, str] = {
+    int: "int64",
+    float: "float64",
+    np.int64: "int64",
+    np.int32: "int32",
+    np.float64: "float64",
+    np.float32: "float32",
+    np.complex128: "complex128",
+    np.complex64: "complex64",
 }
 _OF_FLOATS: dict[Any, str] = {
     math.sqrt: "sqrt",
@@ -95,7 +94,7 @@ class CallTranslator(ExpressionTranslator):
             raise NotPlainError("arguments by name")
         if isinstance(function, Intrinsic):
             return self._call_intrinsic(function, given)
-        if isinstance(function, types.ExternalFunction):
+        if isinstance(function, ExternalFunction):
             return self._call_external(function, given)
         return self._call_builtin(function, given)
 
@@ -150,15 +149,15 @@ class CallTranslator(ExpressionTranslator):
         signature, codegen = made
         wanted = signature.args
         arguments = [values.as_numba_has_it(self.builder, *pair) for pair in zip(given, wanted, strict=True)]
-        found = codegen(cpu_target.target_context, self.builder, signature, arguments)
+        found = codegen(numba_internals.cpu_target.target_context, self.builder, signature, arguments)
         return values.from_numba(self.builder, found, signature.return_type)
 
     def _call_external(self, function: Any, given: list[Any]) -> Any:
-        signature = function.sig
+        signature = function._numba_type_.sig
         pairs = zip(given, signature.args, strict=True)
         arguments = [values.as_numba_has_it(self.builder, *pair) for pair in pairs]
         returned = signature.return_type
-        kind = ir.VoidType() if returned in (types.void, types.none) else values.KINDS[returned]
+        kind = ir.VoidType() if returned in (types.void, types.none) else values.kinds()[returned]
         found = called(self.builder, function.symbol, arguments, kind)
         return values.from_numba(self.builder, found, returned)
 
@@ -249,15 +248,9 @@ class CallTranslator(ExpressionTranslator):
             raise NotPlainError(f"a call of {function}")
         if isinstance(value, Constant) and isinstance(function, type) and issubclass(function, np.number):
             return Constant(function(value.object))
-        wanted = function if isinstance(function, types.Number) else _CONVERSIONS.get(function)
-        if wanted not in (
-            types.int64,
-            types.int32,
-            types.float64,
-            types.float32,
-            types.complex128,
-            types.complex64,
-        ):
+        is_type = isinstance(function, types.Number)
+        wanted = function if is_type else getattr(types, _CONVERSIONS.get(function, "none"))
+        if str(wanted) not in _CONVERSIONS.values():
             raise NotPlainError(f"a call of {function}")
         number = self._as_number(value)
         if number.type in (F64, F32) and isinstance(wanted, types.Integer):

@@ -5,23 +5,16 @@ import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from numba import types
-
 from tapegrad.engine.codegen.machine.interrupts import uninterrupted
 from tapegrad.engine.codegen.machine.lock import compiling as compiling
 from tapegrad.engine.codegen.python_calls import fast_calls
 from tapegrad.engine.codegen.python_calls.wrapper_kinds import WrapperKind
 from tapegrad.engine.codegen.store.announcer import announcer
 from tapegrad.engine.codegen.store.cache import cache_of
-from tapegrad.engine.codegen.translator import values, whole
+from tapegrad.engine.codegen.translator import whole
+from tapegrad.engine.kernels.language import linking, numba_internals, types
 from tapegrad.engine.kernels.language.inlining import Helper
-from tapegrad.engine.kernels.language.linking import (
-    PlainPartCompiler,
-    PlainWholeCompiler,
-    SharedPartCompiler,
-    WholeCompiler,
-)
-from tapegrad.engine.kernels.language.numba_internals import CFunc
+from tapegrad.engine.kernels.language.llvm_types import f64, i64
 from tapegrad.engine.runtime import thread_stack
 
 
@@ -60,7 +53,7 @@ def expect_group(group: str) -> None:
             announcer.expect(_GROUPS[group])
 
 
-def _options(compiler: type[PlainWholeCompiler | PlainPartCompiler]) -> dict[str, Any]:
+def _options(compiler: str) -> dict[str, Any]:
     """Return options of `numba.njit`."""
     return {
         "error_model": "numpy",
@@ -89,12 +82,11 @@ def entry_point(
 
     def decorate(function: Callable[..., Any]) -> Any:
         names = function.__code__.co_varnames[: function.__code__.co_argcount]
-        signature = tuple(types.float64 if name in floats else types.int64 for name in names)
         letters = ["f" if name in floats else "t" if name in tuples else "i" for name in names]
         given = "".join(letters[:-1] if returns_tuple else letters)
         wrapper = WrapperKind(given, nogil, returns_tuple)
-        kinds = tuple(map(values.KINDS.__getitem__, signature))
-        compiled_later = Helper(function, _options(PlainWholeCompiler))
+        kinds = tuple(f64 if name in floats else i64 for name in names)
+        compiled_later = Helper(function, _options("PlainWholeCompiler"))
 
         @functools.cache
         def entry() -> Any:
@@ -102,7 +94,7 @@ def entry_point(
             expect_group(group)
             with compiling, uninterrupted, announcer.compiling(function):
                 address = whole.address(function, whole.entry_unit(function, kinds)) or _address_by_numba(
-                    compiled_later, signature
+                    compiled_later, kinds
                 )
                 compiled = fast_calls.fast_call(function.__qualname__, address, wrapper)
                 _hand_out(function.__module__, function.__name__, compiled)
@@ -120,17 +112,15 @@ def entry_point(
     return decorate
 
 
-# What fits the field of zeros that a result is written to.
-_RETURNED = (types.int64, types.boolean, types.none)
-
-
-def _address_by_numba(entry: Helper, signature: tuple[Any, ...]) -> int:
+def _address_by_numba(entry: Helper, kinds: tuple[Any, ...]) -> int:
     """Return the address of an entry point that Numba compiles."""
+    signature = tuple(types.float64 if kind == f64 else types.int64 for kind in kinds)
     dispatcher = entry.numbas
     dispatcher._cache = cache_of(entry.py_func)
     dispatcher.compile(signature)
     compiled = dispatcher.overloads[signature]
-    if compiled.signature.return_type not in _RETURNED:
+    # What fits the field of zeros that a result is written to
+    if compiled.signature.return_type not in (types.int64, types.boolean, types.none):
         raise TypeError(f"{compiled.fndesc.qualname} returns {compiled.signature.return_type}, not a field")
     return int(compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name))
 
@@ -193,12 +183,12 @@ def inline_njit(function: Callable[..., Any]) -> Any:
     Numba compiles a function anew for each combination of literal arguments. Here every integer and boolean
     argument is an int64.
     """
-    return _Widening(function, _options(PlainPartCompiler))
+    return _Widening(function, _options("PlainPartCompiler"))
 
 
 def shared_njit(function: Callable[..., Any]) -> Any:
     """Compile a large helper once, and link it to its callers instead of inlining it."""
-    return _Widening(function, _options(SharedPartCompiler))
+    return _Widening(function, _options("SharedPartCompiler"))
 
 
 class _Widening(Helper):
@@ -233,22 +223,24 @@ def compile_c_function(function: Callable[..., Any]) -> int:
 def _c_address_by_numba(function: Callable[..., Any]) -> int:
     signature = types.int64(*[types.int64] * function.__code__.co_argcount)
     options = {"nopython": True, "error_model": "numpy"}
-    compiled = CFunc(function, (signature.args, signature.return_type), {}, options, WholeCompiler)
+    types_ = signature.args, signature.return_type
+    compiled = numba_internals.CFunc(function, types_, {}, options, linking.WholeCompiler)
     compiled._cache = cache_of(function)
     compiled.compile()
     _KEEP_ALIVE.append(compiled)
     return int(compiled.address)
 
 
-def compile_call(function: Callable[..., Any]) -> CFunc:
+def compile_call(function: Callable[..., Any]) -> Any:
     """Compile a kernel for a user's functions at run time; it is not cached, and its user keeps it alive."""
     signature = types.int64(types.int64, types.int64)
     options = {"nopython": True, "error_model": "numpy"}
-    compiled = CFunc(function, (signature.args, signature.return_type), locals={}, options=options)
+    types_ = signature.args, signature.return_type
+    compiled = numba_internals.CFunc(function, types_, locals={}, options=options)
     thread_stack.require()
     with compiling, uninterrupted, announcer.compiling(function):
         compiled.compile()
     return compiled
 
 
-_KEEP_ALIVE: list[CFunc] = []
+_KEEP_ALIVE: list[Any] = []

@@ -12,17 +12,12 @@ from tapegrad.engine.codegen.translator.definitions import definition
 from tapegrad.engine.codegen.translator.statements import RetryTyping, Statements, TypeEnvironment
 from tapegrad.engine.codegen.translator.values import Constant, NotPlainError
 from tapegrad.engine.kernels.language.inlining import Helper
-from tapegrad.engine.kernels.language.linking import (
-    LoopPartCompiler,
-    PartCompiler,
-    PlainPartCompiler,
-    SharedPartCompiler,
-)
 
 _OWN = "internal"  # each object has its own: names are those of one process
 _KEPT = "weak_odr"  # of a loop, while it is alone in its module
 _SHARED = ""  # others call it by its name
 _numbers = itertools.count()
+_COMPILERS = ("PlainPartCompiler", "PartCompiler", "LoopPartCompiler", "SharedPartCompiler")
 _MAX_INLINED_INSTRUCTIONS = 130  # instructions of a part that is not inlined where large parts are kept
 
 
@@ -181,11 +176,11 @@ def _how(helper: Helper) -> CompileOptions:
     kind = options.get("pipeline_class")
     is_inlined = options.get("inline") == "always"
     flags = options.get("fastmath", ())
-    known = kind in (PlainPartCompiler, PartCompiler, LoopPartCompiler, SharedPartCompiler) or is_inlined
+    known = kind in _COMPILERS or is_inlined
     if not known or isinstance(flags, bool):
         raise NotPlainError(f"{helper.__qualname__} is compiled in another way")
     return CompileOptions(
-        kind is LoopPartCompiler, is_inlined, kind is SharedPartCompiler, tuple(sorted(flags))
+        kind == "LoopPartCompiler", is_inlined, kind == "SharedPartCompiler", tuple(sorted(flags))
     )
 
 

@@ -1,14 +1,14 @@
 """Values of a plain function's expressions: one number, several numbers, or a value known while it is translated."""
 
+import functools
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
-from numba import types
 
+from tapegrad.engine.kernels.language import numba_internals, types
 from tapegrad.engine.kernels.language.llvm_types import unpacked
-from tapegrad.engine.kernels.language.numba_internals import cpu_target
 
 I64, I32, U8, I1 = (ir.IntType(bits) for bits in (64, 32, 8, 1))
 F64, F32 = ir.DoubleType(), ir.FloatType()
@@ -166,18 +166,23 @@ def of_fields(kind: Any, fields: Iterator[Any]) -> Any:
 
 # --- Numba's types -----------------------------------------------------------------------------------------------
 
-_NUMBERS: dict[ir.Type, Any] = {
-    I64: types.int64,
-    I32: types.int32,
-    U8: types.uint8,
-    I1: types.boolean,
-    F64: types.float64,
-    F32: types.float32,
-    C128: types.complex128,
-    C64: types.complex64,
+_NUMBERS: dict[ir.Type, str] = {
+    I64: "int64",
+    I32: "int32",
+    U8: "uint8",
+    I1: "boolean",
+    F64: "float64",
+    F32: "float32",
+    C128: "complex128",
+    C64: "complex64",
 }
-KINDS = {its: kind for kind, its in _NUMBERS.items()}
 _VECTORS: dict[ir.Type, Any] = {}  # those that intrinsics have returned
+
+
+@functools.cache
+def kinds() -> dict[Any, ir.Type]:
+    """Return the kind of numbers of each of Numba's types."""
+    return {getattr(types, name): kind for kind, name in _NUMBERS.items()}
 
 
 def numba_type(value: Any, literal: bool = False) -> Any:
@@ -188,13 +193,14 @@ def numba_type(value: Any, literal: bool = False) -> Any:
             return types.NamedTupleClass(known)
         if literal and type(known) is int:
             return types.literal(known)
-        return _NUMBERS[materialized(value).type] if is_number(value) else types.unknown
+        return getattr(types, _NUMBERS[materialized(value).type] if is_number(value) else "unknown")
     if isinstance(value, Record):
         return types.BaseTuple.from_types([numba_type(item) for item in value.items], value.make)
-    found = _NUMBERS.get(value.type) or _VECTORS.get(value.type)
-    if found is None:
+    if value.type in _NUMBERS:
+        return getattr(types, _NUMBERS[value.type])
+    if value.type not in _VECTORS:
         raise NotPlainError(f"an intrinsic of {value.type}")
-    return found
+    return _VECTORS[value.type]
 
 
 def as_numba_has_it(builder: ir.IRBuilder, value: Any, wanted: Any) -> Any:
@@ -202,7 +208,7 @@ def as_numba_has_it(builder: ir.IRBuilder, value: Any, wanted: Any) -> Any:
     if isinstance(wanted, types.BaseTuple):
         items = materialized(value).items
         pairs = zip(items, wanted.types, strict=True)
-        return cpu_target.target_context.make_tuple(
+        return numba_internals.cpu_target.target_context.make_tuple(
             builder, wanted, [as_numba_has_it(builder, *pair) for pair in pairs]
         )
     if not is_number(value):
@@ -222,7 +228,7 @@ def as_numba_has_it(builder: ir.IRBuilder, value: Any, wanted: Any) -> Any:
         return builder.fptrunc(number, F32)
     if wanted == types.complex64 and number.type == C128:
         return of_parts(builder, *(builder.fptrunc(part, F32) for part in parts_of(builder, number)))
-    return cast(builder, number, KINDS[wanted])
+    return cast(builder, number, kinds()[wanted])
 
 
 def from_numba(builder: ir.IRBuilder, value: Any, kind: Any) -> Any:

@@ -7,8 +7,6 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import numba
-
 from tapegrad.engine.codegen.ir.body import Value
 from tapegrad.engine.codegen.ir.c_code import CCode
 from tapegrad.engine.codegen.ir.target import host
@@ -20,6 +18,7 @@ from tapegrad.engine.codegen.store import cache
 from tapegrad.engine.codegen.translator import values
 from tapegrad.engine.codegen.translator.parts import FunctionIR, part, text_of
 from tapegrad.engine.codegen.translator.values import NotPlainError
+from tapegrad.engine.kernels.language import numba
 from tapegrad.engine.runtime import sources
 from tapegrad.engine.runtime.messages import stderr
 from tapegrad.engine.runtime.switches import TRANSLATES

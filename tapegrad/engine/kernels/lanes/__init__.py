@@ -2,6 +2,7 @@
 
 In reading order; each imports only those above it:
 
+    lane_types                     types of vectors and masks, and their operators
     lanes                          vectors with one number of each of several matrices
     transpose                      transposition of matrices in registers
     lane_blocks                    copies between stacks of matrices and blocks of lanes
@@ -13,3 +14,8 @@ In reading order; each imports only those above it:
     tridiagonal_lanes              reduction of symmetric matrices to tridiagonal form
     eigh_lanes                     eigenvalues and eigenvectors of small symmetric matrices
 """
+
+from tapegrad.engine.kernels.language import LateModule
+
+LANE_BYTES = 64  # bytes of a vector register
+lane_types = LateModule(f"{__name__}.lane_types")

@@ -2,11 +2,9 @@
 
 from typing import Any
 
-from numba import types
-
+from tapegrad.engine.kernels.lanes import lane_types
 from tapegrad.engine.kernels.lanes.lanes import (
     LANE_BYTES,
-    Lanes,
     anywhere,
     equal,
     gathered,
@@ -23,6 +21,7 @@ from tapegrad.engine.kernels.lanes.lanes import (
     with_signs_of,
 )
 from tapegrad.engine.kernels.lanes.transpose import move_transposed
+from tapegrad.engine.kernels.language import types
 from tapegrad.engine.kernels.language.inlining import always_inline, intrinsic, noinline
 from tapegrad.engine.kernels.language.llvm_types import i64, pointer_to
 from tapegrad.engine.kernels.language.raw_memory import size_of, stack_i64
@@ -35,13 +34,13 @@ _LEAST_SINGLE, _MOST_SINGLE = 1e-10, 1e15
 # --- squares of numbers: as many of each matrix as there are lanes ---------------------------------------------
 
 
-def _pointers_to_matrices(builder: Any, lanes: Lanes, address: Any, stride: Any, last: Any) -> list[Any]:
+def _pointers_to_matrices(builder: Any, lanes: Any, address: Any, stride: Any, last: Any) -> list[Any]:
     """Return the pointers to the numbers of the matrix of each lane."""
     offsets = offsets_of(builder, lanes, stride, last)
     return [pointer_to(builder, address, offset, lanes.vector) for offset in offsets]
 
 
-def _pointers_to_block(builder: Any, lanes: Lanes, block: Any) -> list[Any]:
+def _pointers_to_block(builder: Any, lanes: Any, block: Any) -> list[Any]:
     """Return the pointers to the first vectors of a block, as many as there are lanes."""
     offsets = [i64(number * LANE_BYTES) for number in range(lanes.count)]
     return [pointer_to(builder, block, offset, lanes.vector) for offset in offsets]
@@ -50,7 +49,7 @@ def _pointers_to_block(builder: Any, lanes: Lanes, block: Any) -> list[Any]:
 @intrinsic
 def gather_square(typingctx, address, stride, last, block, zero):
     """Copy as many adjacent numbers of each matrix as there are lanes to a block."""
-    lanes = Lanes(zero)
+    lanes = lane_types.Lanes(zero)
 
     def codegen(context, builder, signature, args):
         matrices = _pointers_to_matrices(builder, lanes, *args[:3])
@@ -63,7 +62,7 @@ def gather_square(typingctx, address, stride, last, block, zero):
 @intrinsic
 def scatter_square(typingctx, block, address, stride, last, zero):
     """Copy as many numbers of a block as there are lanes to adjacent memory of each matrix."""
-    lanes = Lanes(zero)
+    lanes = lane_types.Lanes(zero)
 
     def codegen(context, builder, signature, args):
         matrices = _pointers_to_matrices(builder, lanes, *args[1:4])

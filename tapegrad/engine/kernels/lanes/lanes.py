@@ -7,59 +7,18 @@ fills several lanes.
 Numbers of a block lie in scratch memory, `LANE_BYTES` bytes for a vector.
 """
 
-import operator
 from typing import Any
 
 from llvmlite import ir
-from numba import types
-from numba.extending import lower_builtin, models, register_model, type_callable
 
+from tapegrad.engine.kernels.lanes import LANE_BYTES as LANE_BYTES
+from tapegrad.engine.kernels.lanes import lane_types
+from tapegrad.engine.kernels.language import types
 from tapegrad.engine.kernels.language.inlining import always_inline, intrinsic
-from tapegrad.engine.kernels.language.llvm_types import called, converted, f32, f64, i32, i64, pointer_to
+from tapegrad.engine.kernels.language.llvm_types import called, converted, i32, i64, pointer_to
 from tapegrad.engine.kernels.language.raw_memory import size_of
 
-LANE_BYTES = 64  # bytes of a vector register
 MIN_LANE_MATRICES = 4  # matrices of smaller stacks are processed one by one
-
-
-class Lanes(types.Type):
-    """Numba type of a vector with a number in each lane."""
-
-    def __init__(self, element: Any) -> None:
-        super().__init__(f"Lanes({element})")
-        self.element = element
-        self.count = LANE_BYTES * 8 // element.bitwidth
-        self.vector = ir.VectorType(f64 if element.bitwidth == 64 else f32, self.count)
-
-
-@register_model(Lanes)
-class _LanesModel(models.PrimitiveModel):
-    def __init__(self, manager: Any, kind: Lanes) -> None:
-        super().__init__(manager, kind, kind.vector)
-
-
-# --- arithmetic ------------------------------------------------------------------------------------------------
-
-
-def _define_operator(function: Any, instruction: str, kind: type) -> None:
-    """Define an operator on two vectors or masks by an instruction of LLVM."""
-
-    @type_callable(function)
-    def _typed(context: Any) -> Any:
-        return lambda a, b: a if isinstance(a, kind) and a == b else None
-
-    @lower_builtin(function, kind, kind)
-    def _lowered(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return getattr(builder, instruction)(*args)
-
-
-for _function, _instruction in (
-    (operator.add, "fadd"),
-    (operator.sub, "fsub"),
-    (operator.mul, "fmul"),
-    (operator.truediv, "fdiv"),
-):
-    _define_operator(_function, _instruction, Lanes)
 
 
 def _function_of(name: str, operands: int) -> Any:
@@ -86,7 +45,7 @@ with_signs_of = _function_of("copysign", 2)
 @intrinsic
 def spread(typingctx, value, zero):
     """Broadcast a number to all lanes, converted to the type of `zero`."""
-    lanes = Lanes(zero)
+    lanes = lane_types.Lanes(zero)
 
     def codegen(context, builder, signature, args):
         number = converted(builder, args[0], context.get_value_type(zero))
@@ -100,21 +59,6 @@ def spread(typingctx, value, zero):
 # --- choices ---------------------------------------------------------------------------------------------------
 
 
-class Mask(types.Type):
-    """Numba type of a mask: an integer in each lane, as wide as the numbers, negative where the mask holds."""
-
-    def __init__(self, bits: int) -> None:
-        super().__init__(f"Mask({bits})")
-        self.count = LANE_BYTES * 8 // bits
-        self.vector = ir.VectorType(ir.IntType(bits), self.count)
-
-
-@register_model(Mask)
-class _MaskModel(models.PrimitiveModel):
-    def __init__(self, manager: Any, kind: Mask) -> None:
-        super().__init__(manager, kind, kind.vector)
-
-
 def _holds(builder: Any, mask: Any) -> Any:
     """Pack a mask into a bit for each lane."""
     return builder.icmp_signed("<", mask, ir.Constant(mask.type, [0] * mask.type.count))
@@ -125,7 +69,7 @@ def _comparison(sign: str) -> Any:
 
     @intrinsic
     def compare(typingctx, a, b):
-        mask = Mask(a.element.bitwidth)
+        mask = lane_types.Mask(a.element.bitwidth)
 
         def codegen(context, builder, signature, args):
             return builder.sext(builder.fcmp_ordered(sign, *args), mask.vector)
@@ -147,7 +91,7 @@ def below(typingctx, a, b):
     Such masks are cheap to combine. Without AVX-512, comparisons that are combined would be packed to bits and
     unpacked.
     """
-    mask = Mask(a.element.bitwidth)
+    mask = lane_types.Mask(a.element.bitwidth)
 
     def codegen(context, builder, signature, args):
         return builder.bitcast(builder.fsub(*args), mask.vector)
@@ -159,10 +103,6 @@ def below(typingctx, a, b):
 def same(a: Any, b: Any) -> Any:
     """Return the mask of ``a == b`` for finite numbers."""
     return unless(below(a, b) | below(b, a))
-
-
-_define_operator(operator.and_, "and_", Mask)
-_define_operator(operator.or_, "or_", Mask)
 
 
 @intrinsic
@@ -211,7 +151,7 @@ def anywhere(typingctx, mask):
 # --- memory ----------------------------------------------------------------------------------------------------
 
 
-def offsets_of(builder: Any, lanes: Lanes, stride: Any, last: Any) -> list[Any]:
+def offsets_of(builder: Any, lanes: Any, stride: Any, last: Any) -> list[Any]:
     """Return the offset of the matrix of each lane; lanes past the last matrix get that of the last one."""
     numbers = [i64(lane) for lane in range(lanes.count)]
     inside = [builder.icmp_signed("<", number, last) for number in numbers]
@@ -224,7 +164,7 @@ def offsets_of(builder: Any, lanes: Lanes, stride: Any, last: Any) -> list[Any]:
 @intrinsic
 def gathered(typingctx, address, stride, last, zero):
     """Load an element of each matrix: matrices are a stride apart, and `last` is the number of the last one."""
-    lanes = Lanes(zero)
+    lanes = lane_types.Lanes(zero)
 
     def codegen(context, builder, signature, args):
         result = ir.Constant(lanes.vector, ir.Undefined)
@@ -252,7 +192,7 @@ def scatter(typingctx, address, stride, last, value):
 @intrinsic
 def load_lanes(typingctx, address, offset, zero):
     """Load a vector at `offset` bytes after an address."""
-    lanes = Lanes(zero)
+    lanes = lane_types.Lanes(zero)
 
     def codegen(context, builder, signature, args):
         pointer = pointer_to(builder, args[0], args[1], lanes.vector)

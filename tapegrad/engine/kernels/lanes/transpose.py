@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import types
 
+from tapegrad.engine.kernels.language import types
 from tapegrad.engine.kernels.language.inlining import always_inline, intrinsic, noinline
 from tapegrad.engine.kernels.language.llvm_types import i32, pointer_to
 from tapegrad.engine.kernels.language.raw_memory import load_at, size_of, store_at

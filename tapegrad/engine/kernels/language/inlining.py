@@ -7,11 +7,7 @@ that finds its machine code in the cache needs none: each is made when Numba fir
 from collections.abc import Callable
 from typing import Any
 
-import numba
-from numba import extending
-
-from tapegrad.engine.kernels.language.linking import LoopPartCompiler, PartCompiler
-from tapegrad.engine.kernels.language.numba_internals import cpu_target
+from tapegrad.engine.kernels.language import extending, linking, numba, numba_internals, types
 
 # C functions that Python hands out by their addresses: kernels of no op, drivers, functions that threads run.
 CALLED_BY_ADDRESS: dict[tuple[str, str], Callable[..., int]] = {}
@@ -58,7 +54,8 @@ class Helper(_Deferred):
     Attributes
     ----------
     py_func, targetoptions
-        The Python function, and how it is compiled; by these names Numba looks for what it inlines.
+        The Python function, and how it is compiled; by these names Numba looks for what it inlines. The option
+        `pipeline_class` is the name of a class of `linking`.
     """
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
@@ -66,7 +63,8 @@ class Helper(_Deferred):
         self.targetoptions = options
 
     def _make(self) -> Any:
-        return numba.njit(**self.targetoptions)(self.py_func)
+        compiler = getattr(linking, self.targetoptions.get("pipeline_class", "Compiler"))
+        return numba.njit(**{**self.targetoptions, "pipeline_class": compiler})(self.py_func)
 
     @property
     def _numba_type_(self) -> Any:
@@ -85,10 +83,22 @@ class Intrinsic(_Deferred):
 
     @property
     def _numba_type_(self) -> Any:
-        context = cpu_target.typing_context
+        context = numba_internals.cpu_target.typing_context
         made = self.numbas
         context.refresh()  # it knows none that was made since it was last used
         return context.resolve_value_type(made)
+
+
+class ExternalFunction:
+    """C function that compiled code calls by its symbol, with Numba's names of the types of result and arguments."""
+
+    def __init__(self, symbol: str, names: tuple[str, ...]) -> None:
+        self.symbol, self._names = symbol, names
+
+    @property
+    def _numba_type_(self) -> Any:
+        result, *arguments = (getattr(types, name) for name in self._names)
+        return types.ExternalFunction(self.symbol, result(*arguments))
 
 
 def helpers(**options: Any) -> Callable[[Callable[..., Any]], Any]:
@@ -105,11 +115,16 @@ def intrinsic(function: Callable[..., Any]) -> Any:
     return Intrinsic(function)
 
 
+def external_function(symbol: str, *names: str) -> Any:
+    """Declare a C function, with Numba's names of the types of its result and its arguments."""
+    return ExternalFunction(symbol, names)
+
+
 _NOINLINE_OPTIONS: dict[str, Any] = {
     "error_model": "numpy",
     "no_cpython_wrapper": True,
     "no_cfunc_wrapper": True,
-    "pipeline_class": PartCompiler,
+    "pipeline_class": "PartCompiler",
 }
 
 # Inlined by Numba, before types are known, so that a constant argument is a constant in the body.
@@ -119,4 +134,4 @@ noinline = helpers(**_NOINLINE_OPTIONS)
 # `noinline` with sums that may be reordered, so that they are vectorised. nan and inf are treated exactly.
 noinline_reordered = helpers(fastmath={"reassoc", "contract"}, **_NOINLINE_OPTIONS)
 # A loop over elements called by plain functions: it is vectorised, they are not.
-noinline_loop = helpers(**{**_NOINLINE_OPTIONS, "pipeline_class": LoopPartCompiler})
+noinline_loop = helpers(**{**_NOINLINE_OPTIONS, "pipeline_class": "LoopPartCompiler"})

@@ -10,22 +10,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from llvmlite import binding
-from llvmlite.binding import ffi
 
+from tapegrad.engine.kernels.language.llvm_types import unlocked
 from tapegrad.engine.kernels.language.numba_internals import Compiler, JITCodeLibrary, PassManager
 from tapegrad.engine.kernels.language.numba_internals import typed_passes as typed
 from tapegrad.engine.kernels.language.numba_internals import untyped_passes as untyped
 
 # --- passes ------------------------------------------------------------------------------------------------------
-
-
-def unlocked(name: str) -> Any:
-    """Return a function of llvmlite's library without its lock, which would let one thread compile at a time.
-
-    LLVM asks for no lock where threads work on modules of different contexts.
-    """
-    function = getattr(ffi.lib, name)
-    return getattr(function, "_cfn", function)
 
 
 def simplify_functions(module: Any, machine: Any) -> None:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from llvmlite import ir
+from llvmlite.binding import ffi
 
 i1, i8, i32, i64 = (ir.IntType(bits) for bits in (1, 8, 32, 64))
 f32, f64 = ir.FloatType(), ir.DoubleType()
@@ -66,3 +67,12 @@ def called_at(builder: ir.IRBuilder, address: Any, arguments: Any, result: Any =
 def unpacked(builder: ir.IRBuilder, packed: Any) -> list[Any]:
     """Return the items of a tuple."""
     return [builder.extract_value(packed, k) for k in range(len(packed.type))]
+
+
+def unlocked(name: str) -> Any:
+    """Return a function of llvmlite's library without its lock, which would let one thread compile at a time.
+
+    LLVM asks for no lock where threads work on modules of different contexts.
+    """
+    function = getattr(ffi.lib, name)
+    return getattr(function, "_cfn", function)

@@ -11,7 +11,6 @@ Functions that the translator writes, or Numba in its place:
     CFunc                      a function with an address of C, whose cache and compiler can be ours
     rtsys                      Numba's runtime, which functions that return arrays need when they are restored
     dumps                      the pickling of compiled functions for the cache
-    global_compiler_lock       the compiler's lock, held across a fork
 
 Numba's compiler with passes of our choice, by the hooks of `CompilerBase` that its manual describes:
 
@@ -20,15 +19,17 @@ Numba's compiler with passes of our choice, by the hooks of `CompilerBase` that 
 The rest:
 
     lower_constant              compiled functions as global variables of `@njit` functions
-    numba_threads               whether ``numba.set_num_threads`` has set a limit
+
+Where Numba has been imported (`if_imported`):
+
+    numba.core.compiler_lock.global_compiler_lock       the compiler's lock, held across a fork
+    numba.np.ufunc.parallel._is_initialized             whether ``numba.set_num_threads`` has set a limit
 """
 
-import numba.np.ufunc.parallel as numba_threads
 from numba.core import typed_passes, untyped_passes
 from numba.core.ccallback import CFunc
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, CompileResult
-from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import PassManager
 from numba.core.imputils import lower_constant
 from numba.core.registry import cpu_target
@@ -43,9 +44,7 @@ __all__ = [
     "PassManager",
     "cpu_target",
     "dumps",
-    "global_compiler_lock",
     "lower_constant",
-    "numba_threads",
     "rtsys",
     "typed_passes",
     "untyped_passes",

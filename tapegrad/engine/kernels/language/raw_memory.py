@@ -6,9 +6,9 @@ computed by integer arithmetic on one side of the conversion only.
 """
 
 from llvmlite import binding, ir
-from numba import types
 
-from tapegrad.engine.kernels.language.inlining import always_inline, intrinsic
+from tapegrad.engine.kernels.language import types
+from tapegrad.engine.kernels.language.inlining import always_inline, external_function, intrinsic
 from tapegrad.engine.kernels.language.llvm_types import (
     called_at,
     converted,
@@ -21,10 +21,9 @@ from tapegrad.engine.kernels.language.llvm_types import (
     pointer_to,
     unpacked,
 )
-from tapegrad.engine.kernels.language.numba_internals import cpu_target
 
 
-def _loader(numba_type, llvm_type):
+def _loader(name, llvm_type):
     """Make an intrinsic ``load(address, index)`` for one element type."""
 
     @intrinsic
@@ -32,12 +31,12 @@ def _loader(numba_type, llvm_type):
         def codegen(context, builder, signature, args):
             return builder.load(element_pointer(builder, args[0], llvm_type, args[1]))
 
-        return numba_type(types.int64, types.int64), codegen
+        return getattr(types, name)(types.int64, types.int64), codegen
 
     return load
 
 
-def _storer(numba_type, llvm_type):
+def _storer(name, llvm_type):
     """Make an intrinsic ``store(address, index, value)`` for one element type."""
 
     @intrinsic
@@ -46,21 +45,21 @@ def _storer(numba_type, llvm_type):
             builder.store(args[2], element_pointer(builder, args[0], llvm_type, args[1]))
             return context.get_dummy_value()
 
-        return types.void(types.int64, types.int64, numba_type), codegen
+        return types.void(types.int64, types.int64, getattr(types, name)), codegen
 
     return store
 
 
-load_i64 = _loader(types.int64, i64)
-load_i32 = _loader(types.int32, i32)
-load_u8 = _loader(types.uint8, i8)
-load_f64 = _loader(types.float64, f64)
-load_f32 = _loader(types.float32, f32)
-store_i64 = _storer(types.int64, i64)
-store_i32 = _storer(types.int32, i32)
-store_u8 = _storer(types.uint8, i8)
-store_f64 = _storer(types.float64, f64)
-store_f32 = _storer(types.float32, f32)
+load_i64 = _loader("int64", i64)
+load_i32 = _loader("int32", i32)
+load_u8 = _loader("uint8", i8)
+load_f64 = _loader("float64", f64)
+load_f32 = _loader("float32", f32)
+store_i64 = _storer("int64", i64)
+store_i32 = _storer("int32", i32)
+store_u8 = _storer("uint8", i8)
+store_f64 = _storer("float64", f64)
+store_f32 = _storer("float32", f32)
 
 
 @intrinsic
@@ -140,18 +139,23 @@ def bind_allocator(addresses):
         binding.add_symbol(f"tapegrad_{name}", address)
 
 
-cpu_target.target_context.codegen()  # Numba's engine, which makes the symbols of the process known to LLVM
+binding.initialize_native_target()
+binding.initialize_native_asmprinter()
+# The first engine makes the symbols of the process known to LLVM.
+binding.create_mcjit_compiler(
+    binding.parse_assembly(""), binding.Target.from_default_triple().create_target_machine()
+)
 bind_allocator(map(binding.address_of_symbol, ALLOCATOR))
-malloc = types.ExternalFunction("tapegrad_malloc", types.int64(types.int64))
-calloc = types.ExternalFunction("tapegrad_calloc", types.int64(types.int64, types.int64))
-realloc = types.ExternalFunction("tapegrad_realloc", types.int64(types.int64, types.int64))
-free = types.ExternalFunction("tapegrad_free", types.void(types.int64))
+malloc = external_function("tapegrad_malloc", "int64", "int64")
+calloc = external_function("tapegrad_calloc", "int64", "int64", "int64")
+realloc = external_function("tapegrad_realloc", "int64", "int64", "int64")
+free = external_function("tapegrad_free", "void", "int64")
 
 # Block copies of the C library; Numba resolves the names in the running process
-memcpy = types.ExternalFunction("memcpy", types.int64(types.int64, types.int64, types.int64))
-memmove = types.ExternalFunction("memmove", types.int64(types.int64, types.int64, types.int64))
-memset = types.ExternalFunction("memset", types.int64(types.int64, types.int32, types.int64))
-memcmp = types.ExternalFunction("memcmp", types.int32(types.int64, types.int64, types.int64))
+memcpy = external_function("memcpy", "int64", "int64", "int64", "int64")
+memmove = external_function("memmove", "int64", "int64", "int64", "int64")
+memset = external_function("memset", "int64", "int64", "int32", "int64")
+memcmp = external_function("memcmp", "int32", "int64", "int64", "int64")
 
 
 # Access by byte offset, for any element type: `zero` is a value of that type

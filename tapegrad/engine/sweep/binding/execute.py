@@ -1,8 +1,7 @@
 """Run a kernel over all the loops of a frame: the inner one, the outer ones, and on several threads."""
 
-from numba import types
-
 from tapegrad.engine.codegen.translator.compiler import inline_njit
+from tapegrad.engine.kernels.language import types
 from tapegrad.engine.kernels.language.frame import COUNT, FIELDS, OUTER, STORE, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.language.inlining import intrinsic
 from tapegrad.engine.kernels.language.llvm_types import called_at

@@ -1,8 +1,7 @@
 """Seeding of a reverse sweep: the seed is added to the cotangent of the root."""
 
-import numba
-
 from tapegrad.engine.codegen.translator.compiler import inline_njit
+from tapegrad.engine.kernels.language import numba
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline_loop
 from tapegrad.engine.kernels.language.odometer import begin_index, next_index, step_to_next
 from tapegrad.engine.kernels.language.raw_memory import (

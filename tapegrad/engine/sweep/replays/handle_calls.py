@@ -6,9 +6,8 @@ inputs and then of the results; 0 stands for a result that is not wanted. A resu
 
 import math
 
-import numba
-
 from tapegrad.engine.codegen.translator.compiler import entry_point, inline_njit
+from tapegrad.engine.kernels.language import numba
 from tapegrad.engine.kernels.language.inlining import called_by_address
 from tapegrad.engine.kernels.language.raw_memory import (
     calloc,

@@ -10,11 +10,10 @@ the first of them.
 
 import math
 
-import numba
-
 from tapegrad.engine.codegen.translator.compiler import inline_njit
 from tapegrad.engine.kernels.control.callback import CELL_FIELDS
 from tapegrad.engine.kernels.language import frame as field
+from tapegrad.engine.kernels.language import numba
 from tapegrad.engine.kernels.language.inlining import called_by_address
 from tapegrad.engine.kernels.language.raw_memory import (
     free,

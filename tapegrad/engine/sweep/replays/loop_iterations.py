@@ -1,9 +1,8 @@
 """Iterations of a loop on its block of memory: the programs of the body, and what comes between them."""
 
-import numba
-from numba import types
-
 from tapegrad.engine.codegen.translator.compiler import inline_njit, shared_njit
+from tapegrad.engine.kernels.language import numba
+from tapegrad.engine.kernels.language.inlining import external_function
 from tapegrad.engine.kernels.language.raw_memory import (
     calloc,
     free,
@@ -32,10 +31,10 @@ from tapegrad.engine.sweep.replays.workspace_pool import acquire, release
 from tapegrad.engine.sweep.threading.synchronization import nanoseconds
 
 # Python's own: the lock, and the interrupt that has come and is not handled yet
-_take_gil = types.ExternalFunction("PyGILState_Ensure", types.int32())
-_leave_gil = types.ExternalFunction("PyGILState_Release", types.void(types.int32))
-_has_interrupt = types.ExternalFunction("PyOS_InterruptOccurred", types.int32())
-_set_interrupt = types.ExternalFunction("PyErr_SetInterrupt", types.void())
+_take_gil = external_function("PyGILState_Ensure", "int32")
+_leave_gil = external_function("PyGILState_Release", "void", "int32")
+_has_interrupt = external_function("PyOS_InterruptOccurred", "int32")
+_set_interrupt = external_function("PyErr_SetInterrupt", "void")
 
 _WATCH_NS = 10_000_000  # between two looks at interrupts, for which Python's lock is taken
 _FIRST_STRIDE = 8  # iterations by programs before the clock is read first

@@ -1,9 +1,9 @@
 """Moves of a loop: elements between the packed arrays of its instruction and the block that its body works on."""
 
-import numba
 import numpy as np
 
 from tapegrad.engine.codegen.translator.compiler import inline_njit
+from tapegrad.engine.kernels.language import numba
 from tapegrad.engine.kernels.language.raw_memory import (
     load_f32,
     load_f64,

@@ -7,11 +7,10 @@ not reached has the status NOT_DIFFERENTIABLE unless it is zero, or is nan.
 
 import math
 
-import numba
-
 from tapegrad.engine.codegen.translator.compiler import inline_njit
 from tapegrad.engine.kernels.control.callback import CELL_FIELDS
 from tapegrad.engine.kernels.language import frame as field
+from tapegrad.engine.kernels.language import numba
 from tapegrad.engine.kernels.language.inlining import called_by_address
 from tapegrad.engine.kernels.language.raw_memory import load_i64, memcpy, memset
 from tapegrad.engine.kernels.language.status import NOT_DIFFERENTIABLE

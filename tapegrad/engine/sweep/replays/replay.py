@@ -5,9 +5,8 @@ in the order of execution. A *binding* is an array of the caller's that is used 
 and the fields of the frames that hold an address inside it.
 """
 
-import numba
-
 from tapegrad.engine.codegen.translator.compiler import entry_point, inline_njit
+from tapegrad.engine.kernels.language import numba
 from tapegrad.engine.kernels.language.frame import STRIDE
 from tapegrad.engine.kernels.language.raw_memory import (
     call_kernel,

@@ -8,9 +8,8 @@ A segment's frame points to ``[fields of the frame, elements from which parts ar
 address, bytes of the element, whether it is written instead of added to) of each sum]``.
 """
 
-import numba
-
 from tapegrad.engine.codegen.translator.compiler import inline_njit
+from tapegrad.engine.kernels.language import numba
 from tapegrad.engine.kernels.language.raw_memory import (
     call_kernel,
     load_f32,

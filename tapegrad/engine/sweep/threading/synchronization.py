@@ -5,10 +5,10 @@ interpreter, and by different threads, so that one serves as a signal.
 """
 
 from llvmlite import ir
-from numba import types
 
 from tapegrad.engine.codegen.translator.compiler import inline_njit
-from tapegrad.engine.kernels.language.inlining import intrinsic
+from tapegrad.engine.kernels.language import types
+from tapegrad.engine.kernels.language.inlining import external_function, intrinsic
 from tapegrad.engine.kernels.language.llvm_types import called, called_at, i32, i64
 from tapegrad.engine.kernels.language.raw_memory import load_i64, stack_i64
 from tapegrad.engine.runtime import operating_system
@@ -16,8 +16,8 @@ from tapegrad.engine.runtime import operating_system
 _ORDER = "seq_cst"  # a sleeper and its waker each write one field, then read the other's
 _CLOCK = operating_system.clock()
 
-acquire_lock = types.ExternalFunction("PyThread_acquire_lock", types.int32(types.int64, types.int32))
-release_lock = types.ExternalFunction("PyThread_release_lock", types.void(types.int64))
+acquire_lock = external_function("PyThread_acquire_lock", "int32", "int64", "int32")
+release_lock = external_function("PyThread_release_lock", "void", "int64")
 
 
 def _field(builder, address):
@@ -101,7 +101,7 @@ def call_count(typingctx, address):
 
 
 if _CLOCK.function == "QueryPerformanceCounter":
-    _query_counter = types.ExternalFunction("QueryPerformanceCounter", types.int32(types.int64))
+    _query_counter = external_function("QueryPerformanceCounter", "int32", "int64")
     _TICK = _CLOCK.argument
 
     @inline_njit
@@ -112,7 +112,7 @@ if _CLOCK.function == "QueryPerformanceCounter":
         return load_i64(ticks, 0) * _TICK
 
 else:
-    _clock_gettime = types.ExternalFunction("clock_gettime", types.int32(types.int32, types.int64))
+    _clock_gettime = external_function("clock_gettime", "int32", "int32", "int64")
     _MONOTONIC = _CLOCK.argument
 
     @inline_njit

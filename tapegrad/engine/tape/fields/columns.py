@@ -7,8 +7,8 @@ modules import this one as `col`, so that ``col.buffer(header, slot)`` reads as 
 from typing import Any, NamedTuple
 
 from llvmlite import ir
-from numba import types
 
+from tapegrad.engine.kernels.language import types
 from tapegrad.engine.kernels.language.inlining import intrinsic
 from tapegrad.engine.kernels.language.llvm_types import element_pointer, i64
 from tapegrad.engine.tape.fields.layout import FIRST_COLUMN

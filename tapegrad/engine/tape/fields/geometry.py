@@ -1,8 +1,7 @@
 """Shapes and strides of slots, read from NumPy arrays and computed for results."""
 
-import numba
-
 from tapegrad.engine.codegen.translator.compiler import inline_njit
+from tapegrad.engine.kernels.language import numba
 from tapegrad.engine.kernels.language.raw_memory import load_i32, load_i64, store_i64
 from tapegrad.engine.kernels.language.strided import in_c_order
 from tapegrad.engine.runtime import object_layouts
