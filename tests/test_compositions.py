@@ -107,13 +107,31 @@ def test_kinks_and_poles_have_no_derivative(text: str) -> None:
     assert Oracle(program).derivative(1, 0, 0) is None
 
 
-def test_singular_parts_have_no_derivative() -> None:
-    """The sum of two zeros that are one element goes on smoothly, and the square of a magnitude that is zero."""
-    for text in ("np.unique(x)", "jvp(np.unique, (x,), (np.cos(x) * np.arange(3.0),))[1]", "np.abs(x) ** 2"):
-        program = program_of(f"def f(x):\n    return np.sum({text})\n", 0.0, 0.0, 0.7)
-        assert Oracle(program).derivative(1, 0, 0) is None
-    apart = program_of("def f(x):\n    return np.sum(np.unique(x))\n", 0.3, -0.2, 0.7)
+_SINGULAR = (
+    "np.unique(x)",
+    "jvp(np.unique, (x,), (np.cos(x) * np.arange(3.0),))[1]",
+    "np.abs(x) ** 2",
+    "np.ptp(x[:2]) ** 2",
+    "np.max(x[:2]) * np.min(x[:2])",
+    "np.maximum(x[0], x[1]) * np.minimum(x[0], x[1])",
+    "np.sort(x)[0] * np.sort(x)[1]",
+    "np.linalg.norm(x[:2]) ** 2",
+)
+
+
+@pytest.mark.parametrize("text", _SINGULAR)
+def test_singular_parts_have_no_derivative(text: str) -> None:
+    """Values go on smoothly where a tie moves apart, or where a magnitude that is zero is squared."""
+    program = program_of(f"def f(x):\n    return np.sum({text})\n", 0.0, 0.0, 0.7)
+    assert Oracle(program).derivative(1, 0, 0) is None
+    apart = dataclasses.replace(program, points=[(np.array([0.3, -0.2, 0.7]),)])
     assert Oracle(apart).derivative(1, 0, 0) is not None
+
+
+@pytest.mark.parametrize("text", ["np.max(np.stack([x, x]), axis=0)", "np.sort(np.repeat(x, 2)) ** 2"])
+def test_ties_that_stay_have_a_derivative(text: str) -> None:
+    program = program_of(f"def f(x):\n    return np.sum({text})\n", 0.3, -0.2, 0.7)
+    assert Oracle(program).derivative(1, 0, 0) is not None
 
 
 def test_each_feature_is_drawn() -> None:

@@ -1,6 +1,7 @@
 """The transforms and loops that programs use, on plain arrays: Python loops, stacks, and difference stencils."""
 
 from collections.abc import Callable, Iterator
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -13,28 +14,68 @@ THIRD = np.array([-7 / 240, 3 / 10, -169 / 120, 61 / 30, 0, -61 / 30, 169 / 120,
 counts: list[int] = []  # of what is singular, in the order of the calls
 
 
-class Words:
-    """NumPy's words, of which some write down how many elements are singular.
+def _distinct(found: Any, x: Any, *others: Any) -> int:
+    """Return how many elements of an operand differ: those of a tie that moves apart are more beside it."""
+    return np.unique(x).size
 
-    Two zeros that move apart are one element of `unique` at a point and two beside it, and the square of `abs` is
-    smooth at a zero: the values go on smoothly, though a part has no derivative.
+
+def _attaining(found: Any, x: Any, *others: Any) -> int:
+    """Return how many elements attain an extreme value."""
+    return int(np.count_nonzero(np.isin(x, found)))
+
+
+def _equal(found: Any, x: Any, y: Any, *others: Any) -> int:
+    """Return how many elements of two operands are equal."""
+    return int(np.count_nonzero(np.equal(x, y)))
+
+
+def _nonzero(found: Any, *operands: Any) -> int:
+    """Return how many magnitudes are not zero."""
+    return int(np.count_nonzero(found))
+
+
+_COUNTS: dict[str, Callable[..., int]] = {
+    **dict.fromkeys(("unique", "sort", "partition", "median", "percentile", "quantile"), _distinct),
+    **dict.fromkeys(("max", "min"), _attaining),
+    **dict.fromkeys(("maximum", "minimum", "fmax", "fmin"), _equal),
+    **dict.fromkeys(("abs", "fabs", "hypot", "norm", "std", "ptp"), _nonzero),
+}
+
+
+class Words:
+    """The names of a module of NumPy; some functions write down how many elements are singular.
+
+    Two zeros that move apart are one element of `unique` at a point and two beside it, and the square of a magnitude is
+    smooth at a zero, as is the product of the largest and the smallest of equal elements: the values go on smoothly,
+    though a part has no derivative.
     """
 
+    def __init__(self, module: Any = np) -> None:
+        self._module = module
+
     def __getattr__(self, name: str) -> Any:
-        found = getattr(np, name)
+        found = getattr(self._module, name)
+        if isinstance(found, ModuleType):
+            found = Words(found)
+        elif name in _COUNTS:
+            found = _Counting(found, _COUNTS[name])
         setattr(self, name, found)  # not looked up again
         return found
 
-    def unique(self, x: Any) -> Any:
-        """Return the sorted elements that differ."""
-        found = np.unique(x)
-        counts.append(found.size)
+
+class _Counting:
+    """A function that writes down a count of its result and its operands."""
+
+    def __init__(self, function: Any, count: Callable[..., int]) -> None:
+        self._function, self._count = function, count
+
+    def __call__(self, *operands: Any, **options: Any) -> Any:
+        found = self._function(*operands, **options)
+        counts.append(self._count(found, *operands))
         return found
 
-    def abs(self, x: Any) -> Any:
-        """Return the magnitudes of all elements."""
-        counts.append(int(np.count_nonzero(x)))
-        return np.abs(x)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._function, name)  # such as accumulate
 
 
 def with_counts(f: Callable[[], Any]) -> tuple[Any, tuple[int, ...]]:
