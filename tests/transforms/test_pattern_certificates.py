@@ -144,6 +144,7 @@ HARMLESS = {
     "infinite partials": lambda x: tg.sqrt(x - 1) * x[::-1],
     "not a number": lambda x: tg.log(x - 1) * x[LIST],
     "single precision inside": lambda x: (x.astype(np.float32) ** 7).astype(float) * 1e7 - x[LIST],
+    "single precision that cancels": lambda x: tg.sum((x.astype(np.float32) ** 2).astype(float) / 3 - x / 2),
     "single precision": lambda x: tg.exp(x.astype(np.float32)) * 2,
     "cancellation": lambda x: (1e9 + x) ** 2 - (1e9 + x[LIST]) ** 2 - 2e9 * (x - x[LIST]),
     "many sizes": lambda x: x ** (20 * X),

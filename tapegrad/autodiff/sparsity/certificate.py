@@ -44,7 +44,7 @@ class ReferenceDerivative(NamedTuple):
         Returns the size of the terms that may cancel in a sweep along a vector, by which entries of a pattern may be
         wrong by rounding. An entry that a pattern lacks is never computed.
     precision
-        A machine epsilon.
+        Epsilon of the narrowest floats on the way.
     is_symmetric
         Whether an entry may be that of the transpose: of a gradient that is none, as one by a vjp that clips, the
         derivative is not symmetric.

@@ -31,6 +31,7 @@ from tapegrad.autodiff.sparsity.pattern import ones_at, rows_of, starts_of
 from tapegrad.autodiff.sparsity.plan import SweepPlan, plan_of
 from tapegrad.autodiff.sparsity.rules import seen
 from tapegrad.autodiff.sparsity.sweeps import Along, sweep
+from tapegrad.engine.inspection.tape_view import epsilon_of, read_tape
 from tapegrad.engine.tape.fields.layout import CALLS
 from tapegrad.engine.tape.fields.view import View
 from tapegrad.engine.tape.tape import Tape
@@ -307,10 +308,8 @@ class CompressedDerivative:
         matrix = csr_array((entries, self.pattern.indices, self.pattern.indptr), self._shape)
         if self._is_lower:
             matrix = csr_array(matrix + scipy.sparse.tril(matrix, -1).T)
-        kinds = [each.dtype for each in (*self._leaves, *(y for y, _ in self._reached()))]
-        epsilon = max(float(np.finfo(kind).eps) for kind in kinds)
         product, size = (self._tangent, self._size) if forward else (partial(self._cotangent, pull), _unknown)
-        derivative = ReferenceDerivative(product, size, epsilon, self._is_symmetric)
+        derivative = ReferenceDerivative(product, size, epsilon_of(read_tape(self._tape)), self._is_symmetric)
         certify(name, matrix if forward else matrix.T.tocsr(), derivative, self._is_given)
         if not (self._is_given or entries.all() or self._tape.fields[CALLS]):
             self._certify_zeros(name)

@@ -20,7 +20,9 @@ from tapegrad.engine.runtime.lazy import lazy
 from tapegrad.engine.tape import copy_tape
 from tapegrad.engine.tape.copy_tape import ALRIGHT, BUFFER_FIELDS, INSTRUCTION_FIELDS, LINES, SLOT_FIELDS
 from tapegrad.engine.tape.fields.layout import NONE
-from tapegrad.engine.tape.tape import Tape
+from tapegrad.engine.tape.tape import DTYPE_CODES, Tape
+
+_NARROW = [DTYPE_CODES[np.dtype(name)] for name in ("float32", "complex64")]
 
 
 @dataclass(frozen=True)
@@ -131,6 +133,12 @@ class TapeView:
         vars(made)["live"] = self.live
         vars(made)["columns"] = self.columns
         return made
+
+
+def epsilon_of(tape: TapeView) -> float:
+    """Return the epsilon of the narrowest floats on a tape."""
+    is_narrow = np.isin(tape.columns.slots.lines[:, 2], _NARROW).any()
+    return float(np.finfo(np.float32 if is_narrow else np.float64).eps)
 
 
 def read_tape(tape: Tape) -> TapeView:

@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad.engine.inspection.tape_view import TapeView
+from tapegrad.engine.inspection.tape_view import epsilon_of
 from tapegrad.engine.inspection.verify.directions import random_direction
-from tapegrad.engine.tape.tape import DTYPE_CODES
 from tapegrad.errors import UnsupportedError
 from tapegrad.program.certificates.executions import FILLS, Execution, StoppedError, executed
 from tapegrad.program.certificates.products import (
@@ -25,7 +24,6 @@ from tapegrad.program.programs.program import Program
 from tapegrad.program.programs.workspace import Workspace
 from tapegrad.program.streams.spec import COLUMNS, JVP, NEVER
 
-_NARROW = [DTYPE_CODES[np.dtype(name)] for name in ("float32", "complex64")]
 _OTHER_POINTS, _POINT_STEP = 3, 1e-4  # near the inputs, where a kink at them is none; relative
 MAX_NOISE_FACTOR = 1e3  # times what rounding the inputs makes: up to there nothing can be told
 _LEAST_SHARE = 1e-3  # of an element in an even direction
@@ -210,12 +208,6 @@ def _compared(
 def rounding_bound(program: Program) -> float:
     """Return the square root of the epsilon of a recording's narrowest floats: errors are below if nothing cancels."""
     return float(np.sqrt(epsilon_of(program.tape)))
-
-
-def epsilon_of(tape: TapeView) -> float:
-    """Return the epsilon of a recording's narrowest floats."""
-    is_narrow = np.isin(tape.columns.slots.lines[:, 2], _NARROW).any()
-    return float(np.finfo(np.float32 if is_narrow else np.float64).eps)
 
 
 def _confirmed(subject: CertifiedProgram, point: Point, check: ProgramCheck, size: float) -> ProgramCheck:

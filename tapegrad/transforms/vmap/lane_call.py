@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.engine.inspection.tape_view import read_tape
-from tapegrad.program.certificates.checks import epsilon_of
+from tapegrad.engine.inspection.tape_view import epsilon_of, read_tape
 from tapegrad.program.lanes.pool import LanePrograms
 from tapegrad.pytree import flatten
 from tapegrad.transforms.calling.certified import check_lanes, is_certified
