@@ -116,12 +116,14 @@ _SINGULAR = (
     "np.maximum(x[0], x[1]) * np.minimum(x[0], x[1])",
     "np.sort(x)[0] * np.sort(x)[1]",
     "np.linalg.norm(x[:2]) ** 2",
+    "(np.sqrt(x * 1j) ** 2).imag",
+    "((x * 1j) ** 0.5 * (x * 1j) ** 0.5).imag",
 )
 
 
 @pytest.mark.parametrize("text", _SINGULAR)
 def test_singular_parts_have_no_derivative(text: str) -> None:
-    """Values go on smoothly where a tie moves apart, or where a magnitude that is zero is squared."""
+    """Values go on smoothly where a tie moves apart, or where a magnitude or a root that is zero is squared."""
     program = program_of(f"def f(x):\n    return np.sum({text})\n", 0.0, 0.0, 0.7)
     assert Oracle(program).derivative(1, 0, 0) is None
     apart = dataclasses.replace(program, points=[(np.array([0.3, -0.2, 0.7]),)])

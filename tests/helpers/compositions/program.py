@@ -3,6 +3,7 @@
 The same text runs on plain arrays, where the names of the library are the twins of `twins`, and on Tensors.
 """
 
+import ast
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ from helpers.compositions import twins
 
 Arrays = tuple[np.ndarray, ...]
 TRANSFORMED = ("scan", "fori_loop", "while_loop", "cond", "vmap", "grad", "jvp", "hvp")
-NUMPY = {"np": twins.Words(), **{name: getattr(twins, name) for name in TRANSFORMED}}
+NUMPY = {"np": twins.Words(), "power": twins.power, **{name: getattr(twins, name) for name in TRANSFORMED}}
 TAPE = {"np": np, **{name: getattr(tg, name) for name in TRANSFORMED}}
 
 
@@ -57,7 +58,8 @@ class Program:
     @functools.cached_property
     def reference(self) -> Callable[..., Any]:
         """The function on plain arrays, in double precision all through."""
-        names = define(self.text.replace("np.float32", "np.float64"), NUMPY, self.constants[0])
+        text = twins.watched(self.text.replace("np.float32", "np.float64"))
+        names = define(text, NUMPY, self.constants[0])
 
         def evaluate(arguments: Arrays, point: int = 0) -> np.ndarray:
             names.update(copies(self.constants[point]))
@@ -75,7 +77,7 @@ class Program:
         return tuple(_moved(x, d, step) for x, d in zip(arguments, direction, strict=True))
 
 
-def define(text: str, names: dict[str, Any], constants: dict[str, np.ndarray]) -> dict[str, Any]:
+def define(text: str | ast.AST, names: dict[str, Any], constants: dict[str, np.ndarray]) -> dict[str, Any]:
     """Run the text of a program in a new namespace."""
     namespace = {**names, **copies(constants)}
     exec(compile(text, "<composition>", "exec"), namespace)

@@ -1,5 +1,6 @@
 """The transforms and loops that programs use, on plain arrays: Python loops, stacks, and difference stencils."""
 
+import ast
 from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
@@ -30,7 +31,7 @@ def _equal(found: Any, x: Any, y: Any, *others: Any) -> int:
 
 
 def _nonzero(found: Any, *operands: Any) -> int:
-    """Return how many magnitudes are not zero."""
+    """Return how many magnitudes or roots are not zero: beside a zero they have a kink, or an infinite slope."""
     return int(np.count_nonzero(found))
 
 
@@ -38,16 +39,16 @@ _COUNTS: dict[str, Callable[..., int]] = {
     **dict.fromkeys(("unique", "sort", "partition", "median", "percentile", "quantile"), _distinct),
     **dict.fromkeys(("max", "min"), _attaining),
     **dict.fromkeys(("maximum", "minimum", "fmax", "fmin"), _equal),
-    **dict.fromkeys(("abs", "fabs", "hypot", "norm", "std", "ptp"), _nonzero),
+    **dict.fromkeys(("abs", "fabs", "hypot", "norm", "std", "ptp", "sqrt"), _nonzero),
 }
 
 
 class Words:
     """The names of a module of NumPy; some functions write down how many elements are singular.
 
-    Two zeros that move apart are one element of `unique` at a point and two beside it, and the square of a magnitude is
-    smooth at a zero, as is the product of the largest and the smallest of equal elements: the values go on smoothly,
-    though a part has no derivative.
+    Two zeros that move apart are one element of `unique` at a point and two beside it. The square of a root or of a
+    magnitude is smooth at a zero, as is the product of the largest and the smallest of equal elements: the values go on
+    smoothly, though a part has no derivative.
     """
 
     def __init__(self, module: Any = np) -> None:
@@ -76,6 +77,30 @@ class _Counting:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._function, name)  # such as accumulate
+
+
+class _WatchedPowers(ast.NodeTransformer):
+    """Replacement of `x ** y` by `power(x, y)`."""
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        """Replace a power, whose operands may have others."""
+        self.generic_visit(node)
+        if not isinstance(node.op, ast.Pow):
+            return node
+        return ast.copy_location(ast.Call(ast.Name("power", ast.Load()), [node.left, node.right], []), node)
+
+
+def watched(text: str) -> ast.AST:
+    """Return a text in which fractional powers write down how many elements are singular."""
+    return ast.fix_missing_locations(_WatchedPowers().visit(ast.parse(text)))
+
+
+def power(x: Any, y: Any) -> Any:
+    """Return a power."""
+    found = x**y
+    if np.any(np.real(y) % 1):
+        counts.append(_nonzero(found))
+    return found
 
 
 def with_counts(f: Callable[[], Any]) -> tuple[Any, tuple[int, ...]]:
