@@ -136,6 +136,12 @@ def test_ties_that_stay_have_a_derivative(text: str) -> None:
     assert Oracle(program).derivative(1, 0, 0) is not None
 
 
+def test_programs_do_not_write_to_their_arguments() -> None:
+    program = program_of("def f(x):\n    x[:1] = 2.0\n    return np.sum(x)\n", 0.3, -0.8)
+    with pytest.raises(ValueError, match="read-only"):
+        Oracle(program).value(0)
+
+
 def test_each_feature_is_drawn() -> None:
     for feature in FEATURES:
         names = ("elementwise", "complex") if feature in ("cuts", "spectra") else ("elementwise",)

@@ -90,8 +90,14 @@ def copies(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 
 def widened(x: np.ndarray) -> np.ndarray:
-    """Return a copy in double precision."""
-    return np.array(x, dtype=np.result_type(x, np.float64))
+    """Return a copy in double precision that cannot be written to.
+
+    A program that writes to a view of its argument is none: gradients by `backward` are those of what was written.
+    Views of arguments without axes are arrays of their own while statements are drawn, for there these are numbers.
+    """
+    found = np.array(x, dtype=np.result_type(x, np.float64))
+    found.flags.writeable = False
+    return found
 
 
 def dot(arrays: Sequence[Any], others: Sequence[Any]) -> Any:
