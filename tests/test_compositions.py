@@ -136,6 +136,14 @@ def test_ties_that_stay_have_a_derivative(text: str) -> None:
     assert Oracle(program).derivative(1, 0, 0) is not None
 
 
+def test_programs_have_no_sign_of_a_determinant_that_is_zero() -> None:
+    program = program_of(
+        "def f(x):\n    return np.linalg.slogdet(np.stack([x, x / 3 * 3.0]))[0]\n", 0.3, -0.8
+    )
+    with pytest.raises(np.linalg.LinAlgError, match="singular"):
+        Oracle(program).value(0)
+
+
 def test_programs_do_not_write_to_their_arguments() -> None:
     program = program_of("def f(x):\n    x[:1] = 2.0\n    return np.sum(x)\n", 0.3, -0.8)
     with pytest.raises(ValueError, match="read-only"):
