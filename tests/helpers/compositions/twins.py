@@ -12,32 +12,35 @@ FIRST = np.array([1 / 280, -4 / 105, 1 / 5, -4 / 5, 0, 4 / 5, -1 / 5, 4 / 105, -
 SECOND = np.array([-1 / 560, 8 / 315, -1 / 5, 8 / 5, -205 / 72, 8 / 5, -1 / 5, 8 / 315, -1 / 560])
 THIRD = np.array([-7 / 240, 3 / 10, -169 / 120, 61 / 30, 0, -61 / 30, 169 / 120, -3 / 10, 7 / 240])
 
+_ROUNDING = 1e-11  # between elements that are equal all along a line
 _LEAST_LOGARITHM = -20.0  # of the determinant of a regular matrix
 
 counts: list[int] = []  # of what is singular, in the order of the calls
 
 
-def _distinct(found: Any, x: Any, *others: Any) -> int:
-    """Return how many elements of an operand differ: those of a tie that moves apart are more beside it."""
-    return np.unique(x).size
+def _distinct(found: Any, x: Any, *others: Any, axis: int | None = None, **options: Any) -> int:
+    """Return how many elements of sorted lines differ from the next: those of a tie that moves apart are more."""
+    steps = np.diff(np.sort(x, axis=axis), axis=-1 if axis is None else axis)
+    return int(np.count_nonzero(steps > _ROUNDING))
 
 
-def _attaining(found: Any, x: Any, *others: Any) -> int:
-    """Return how many elements attain an extreme value."""
-    return int(np.count_nonzero(np.isin(x, found)))
+def _attaining(found: Any, x: Any, axis: int | None = None, keepdims: bool = False, **options: Any) -> int:
+    """Return how many elements attain the extreme value of their line."""
+    extreme = found if axis is None or keepdims else np.expand_dims(found, axis)
+    return _equal(found, x, extreme)
 
 
-def _equal(found: Any, x: Any, y: Any, *others: Any) -> int:
+def _equal(found: Any, x: Any, y: Any, *others: Any, **options: Any) -> int:
     """Return how many elements of two operands are equal."""
-    return int(np.count_nonzero(np.equal(x, y)))
+    return int(np.count_nonzero(np.abs(x - y) <= _ROUNDING))
 
 
-def _nonzero(found: Any, *operands: Any) -> int:
+def _nonzero(found: Any, *operands: Any, **options: Any) -> int:
     """Return how many magnitudes or roots are not zero: beside a zero they have a kink, or an infinite slope."""
     return int(np.count_nonzero(found))
 
 
-def _regular(found: Any, *operands: Any) -> int:
+def _regular(found: Any, *operands: Any, **options: Any) -> int:
     """Refuse matrices that are singular but for rounding errors, whose determinants have no sign."""
     if np.any(found[1] < _LEAST_LOGARITHM):
         raise np.linalg.LinAlgError("singular")
@@ -82,7 +85,7 @@ class _Counting:
 
     def __call__(self, *operands: Any, **options: Any) -> Any:
         found = self._function(*operands, **options)
-        counts.append(self._count(found, *operands))
+        counts.append(self._count(found, *operands, **options))
         return found
 
     def __getattr__(self, name: str) -> Any:
