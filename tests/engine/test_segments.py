@@ -58,7 +58,9 @@ def _fuse_for(target: Target, monkeypatch: pytest.MonkeyPatch) -> list[Segment]:
 
     def address(segment: Segment) -> int:
         made.append(segment)
-        return kernels._load(_symbol(segment, target), target, lambda: _bodies(segment, target))
+        return kernels._load(
+            kernels._unit(_symbol(segment, target), target, lambda: _bodies(segment, target)), target
+        )
 
     monkeypatch.setattr(groups_to_segments, "host", lambda: target)
     monkeypatch.setattr(kernels, "address_of_segment", address)
