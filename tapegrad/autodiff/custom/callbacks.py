@@ -21,6 +21,7 @@ from tapegrad.errors import UnrecordedWayError
 
 _CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 _FLOAT64 = np.dtype(np.float64)
+_ROLES = {FORWARD: "forward", REVERSE: "vjp", TANGENT: "jvp"}
 
 
 class _Failed(threading.local):
@@ -91,12 +92,20 @@ def _tangent(frame: _Frame, call: Call) -> None:
     frame.at(Y_BAR, call.y_size)[...] = y_dot
 
 
+def _compile_once(call: Call, direction: int) -> None:
+    """Compile a direction once, if its function is compiled by Numba."""
+    if direction not in call.compiled:
+        call.compiled[direction] = None
+        if call.functions.is_compiled(_ROLES[direction]):  # or Numba need not be imported
+            njit_calls.compile_direction(call, direction)
+
+
 def _callback(execute: Callable[[_Frame, Call], None], direction: int) -> Callable[[int, int], int]:
     def callback(frame: int, descriptor: int) -> int:
         try:
             call = call_at(descriptor)
             execute(_Frame(fields_at(frame, FIELDS), call), call)
-            njit_calls.compile_once(call, direction)
+            _compile_once(call, direction)
         except UnrecordedWayError:  # of a loop: what replays it tries other recordings, and records it anew
             return GUARD_FAILED
         except BaseException as error:  # an exception cannot pass through compiled code

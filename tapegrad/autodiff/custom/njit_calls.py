@@ -21,7 +21,6 @@ from tapegrad.engine.kernels.language.frame import STORE, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.language.raw_memory import load_f64, load_i64
 
 _FAILED = 1
-_ROLES = {FORWARD: "forward", REVERSE: "vjp", TANGENT: "jvp"}
 _PLAIN = (int, float, bool, str)
 
 
@@ -235,12 +234,9 @@ def _finished_reverse(source: _KernelSource, results: list[str]) -> Any:
 _COMPILE = {FORWARD: _forward, REVERSE: _reverse, TANGENT: _tangent}
 
 
-def compile_once(call: Call, direction: int) -> None:
-    """Compile a direction once, if its function is compiled by Numba."""
-    if direction in call.compiled:
-        return
-    call.compiled[direction] = None
-    if not call.functions.is_compiled(_ROLES[direction]) or not _is_plain(call.statics.values()):
+def compile_direction(call: Call, direction: int) -> None:
+    """Compile a direction, whose function is compiled by Numba, if what it is given is plain."""
+    if not _is_plain(call.statics.values()):
         return
     try:
         call.compiled[direction] = compiled = _COMPILE[direction](call)
