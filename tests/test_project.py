@@ -77,7 +77,9 @@ def test_a_job_calls_what_there_is(name: str) -> None:
     """Targets of the Makefile, extras of the project, files of the suite."""
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     lines = commands(JOBS[name])
-    wanted = {word for line in lines if line.startswith("make ") for word in line.split()[1:] if "=" not in word}
+    wanted = {
+        word for line in lines if line.startswith("make ") for word in line.split()[1:] if "=" not in word
+    }
     assert wanted <= targets
     extras = set(re.findall(r"\.\[(\w+)\]", "\n".join(lines)))
     assert extras <= PROJECT["optional-dependencies"].keys()

@@ -365,7 +365,9 @@ def test_info_without_a_cache(monkeypatch, capsys):
 def test_warmup_compiles_what_is_not_cached(kernels, capsys):
     assert main(["warmup"]) == 0
     assert all(objects.is_kept(unit, host()) for unit in kernels)
-    assert re.fullmatch(r"[2-9] functions compiled in [\d.]+ s, 1 were there already\n", capsys.readouterr().out)
+    assert re.fullmatch(
+        r"[2-9] functions compiled in [\d.]+ s, 1 were there already\n", capsys.readouterr().out
+    )
 
 
 def test_warmup_without_a_cache(kernels, monkeypatch, capsys):
