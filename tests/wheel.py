@@ -58,8 +58,8 @@ def compile_all(level: str, file: Path) -> None:
         target.only_compile_for(level)
     ahead_of_time.import_all()
     found, began = [], time.monotonic()
-    for unit, code, share in ahead_of_time.compiled(target.host()):
-        found.append((shipped.key_of(unit.name, unit.sources), shipped.ShippedCode(unit.name, *code)))
+    for unit, code, share in ahead_of_time.compiled(ahead_of_time.units(target.host()), target.host()):
+        found.append((unit.name, shipped.key_of(unit.name, unit.sources), code))
         if len(found) % 500 == 0:
             print(f"  {level}: {share:.0%}, {time.monotonic() - began:.0f} s", flush=True)
     made_by = {
@@ -89,7 +89,7 @@ def object_files(pythons: Sequence[str], folder: Path, cache: Path) -> dict[str,
         packing = (
             "lzma" if level == target.FALLBACK else "zlib"
         )  # few have such processors, and all its bytes
-        shipped.write(files[name], dict(codes).items(), made_by, packing)
+        shipped.write(files[name], codes, made_by, packing)
         print(f"{name}: {len(codes)} functions, {files[name].stat().st_size / 1e6:.1f} MB", flush=True)
     return files
 

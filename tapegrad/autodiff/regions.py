@@ -54,9 +54,9 @@ def scatter_regions(tape: Tape, whole: Tensor | None, values: list[tuple[Geometr
     parts = [(geometry.view, materialize(value, (), like.dtype)) for geometry, value in values]
     small: list[tuple[View, Tensor]] = []
     if tape.recording and like.buffer_size >= _MIN_COPIED:
-        most = like.buffer_size // _MIN_SHARE
-        small = [part for part in parts if part[0].size <= most and _is_apart(part[0])]
-        parts = [part for part in parts if part[0].size > most or not _is_apart(part[0])]
+        most, given, parts = like.buffer_size // _MIN_SHARE, parts, []
+        for part in given:
+            (small if part[0].size <= most and _is_apart(part[0]) else parts).append(part)
     if whole is None and not parts:
         parts, small = small[:_MAX_OPERANDS], small[_MAX_OPERANDS:]
     while parts:

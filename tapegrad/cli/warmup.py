@@ -26,10 +26,11 @@ def run(options: argparse.Namespace) -> int:
         return 1
     begun = time.perf_counter()
     ahead_of_time.import_all()
-    kept = sum(objects.is_kept(unit, host()) for unit in ahead_of_time.units(host()))
+    units = ahead_of_time.units(host())
+    kept = sum(objects.is_kept(unit, host()) for unit in units)
     count = 0
     with Progress(delay=0.0) as line:
-        for unit, _, share in ahead_of_time.compiled(host()):
+        for unit, _, share in ahead_of_time.compiled(units, host()):
             count += 1
             line.show(f"[{share:.0%}] {unit.name}")
     print(

@@ -49,8 +49,8 @@ def import_all() -> None:
                 vars(importlib.import_module(found.name))  # asking a late module for something executes it
 
 
-def compiled(target: Target) -> Iterator[tuple[Unit, ObjectCode, float]]:
-    """Compile all units of the modules that are imported, on all processors, and what they call.
+def compiled(waiting: list[Unit], target: Target) -> Iterator[tuple[Unit, ObjectCode, float]]:
+    """Compile units and those that they call, on all processors.
 
     Yields
     ------
@@ -59,7 +59,7 @@ def compiled(target: Target) -> Iterator[tuple[Unit, ObjectCode, float]]:
     share
         The share of the units that are done, as far as it is known.
     """
-    waiting, begun, done = units(target), set[str](), 0
+    begun, done = set[str](), 0
     pool = ThreadPoolExecutor(processors())  # LLVM leaves Python to other threads
     try:
         while waiting:

@@ -15,14 +15,14 @@ from tapegrad.engine.codegen.machine import objects
 from tapegrad.engine.codegen.machine.machine import compile_source
 from tapegrad.engine.codegen.store import cache, shipped
 from tapegrad.engine.codegen.store.cache_files import DamagedObjectError
-from tapegrad.engine.codegen.store.shipped import ShippedCode
+from tapegrad.engine.codegen.store.shipped import NamedCode, ObjectCode
 from tapegrad.engine.runtime import switches
 from tapegrad.engine.runtime.whole_files import UntrustedFileError
 
 MADE_BY = {"llvm": "of a test"}
-CODES = [
-    ShippedCode(f"code.{k}", bytes([k]) * 9_000, f"symbol.{k}", (f"callee.{k}",), ("log",)) for k in range(20)
-]
+CODES = {
+    f"code.{k}": ObjectCode(bytes([k]) * 9_000, f"symbol.{k}", (f"callee.{k}",), ("log",)) for k in range(20)
+}
 
 
 @pytest.fixture
@@ -40,10 +40,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     forget()
 
 
-def keyed(
-    codes: list[ShippedCode], names: tuple[str, ...] = cache.SOURCES
-) -> list[tuple[bytes, ShippedCode]]:
-    return [(shipped.key_of(code.name, names), code) for code in codes]
+def keyed(codes: dict[str, ObjectCode]) -> list[NamedCode]:
+    return [(name, shipped.key_of(name, cache.SOURCES), code) for name, code in codes.items()]
+
+
+def found(kind: str) -> dict[str, ObjectCode | None]:
+    return {name: shipped.find(kind, name, cache.SOURCES) for name in CODES}
 
 
 @pytest.fixture
@@ -56,7 +58,7 @@ def file(folder: Path) -> Path:
 @pytest.mark.parametrize("packing", ["zlib", "lzma"])
 def test_code_is_found_by_its_name(packing: str, file: Path) -> None:
     shipped.write(file, keyed(CODES), MADE_BY, packing)
-    assert [shipped.find("kind", code.name, cache.SOURCES) for code in CODES] == CODES
+    assert found("kind") == CODES
     assert shipped.find("kind", "code.20", cache.SOURCES) is None
     assert shipped.find("another", "code.0", cache.SOURCES) is None
     assert shipped.holds("kind", "code.3", cache.SOURCES)
@@ -77,11 +79,11 @@ def test_code_of_other_sources_or_of_another_layout_is_not_found(
 def test_equal_code_of_two_layouts_is_written_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     own = keyed(CODES)
     monkeypatch.setattr(shipped, "layout", lambda: "16 32 ")
-    other = keyed([CODES[0]._replace(code=b"of another layout"), *CODES[1:]])
+    others = CODES | {"code.0": CODES["code.0"]._replace(code=b"of another layout")}
+    other = keyed(others)
     shipped.write(folder / "one", own, MADE_BY)
     shipped.write(folder / "two", own + other, MADE_BY)
-    assert shipped.find("two", "code.0", cache.SOURCES) == CODES[0]._replace(code=b"of another layout")
-    assert [shipped.find("two", code.name, cache.SOURCES) for code in CODES[1:]] == CODES[1:]
+    assert found("two") == others
     assert (folder / "two").stat().st_size - (folder / "one").stat().st_size < 50 * len(CODES)
 
 
@@ -92,7 +94,7 @@ def test_a_damaged_file_is_not_used(where: str, file: Path) -> None:
     data[at] ^= where != "end"
     file.write_bytes(data[:-9] if where == "end" else data)
     with pytest.raises(DamagedObjectError):
-        [shipped.find("kind", code.name, cache.SOURCES) for code in CODES]
+        found("kind")
     if where in ("head", "index"):
         assert not shipped.holds("kind", "code.0", cache.SOURCES)
         assert shipped.contents("kind") is None
@@ -108,7 +110,7 @@ def test_a_file_is_trusted_as_the_sources_are(file: Path, monkeypatch: pytest.Mo
     with pytest.raises(UntrustedFileError, match="other users may write to"):
         shipped.find("kind", "code.0", cache.SOURCES)
     source[0] |= 0o020
-    assert shipped.find("kind", "code.0", cache.SOURCES) == CODES[0]
+    assert shipped.find("kind", "code.0", cache.SOURCES) == CODES["code.0"]
     file.chmod(0o666)
     shipped._block.cache_clear()
     with pytest.raises(UntrustedFileError):
@@ -120,13 +122,13 @@ def test_what_is_shipped_is_not_compiled(
 ) -> None:
     made = definition(77)
     unit = objects.Unit("tapegrad.unit", lambda: made)
-    code = ShippedCode(unit.name, compile_source(made.source, host()), made.symbol, (), ())
-    shipped.write(folder / host().level, keyed([code]), MADE_BY)
+    code = ObjectCode(compile_source(made.source, host()), made.symbol, (), ())
+    shipped.write(folder / host().level, keyed({unit.name: code}), MADE_BY)
     compiled: list[str] = []
     monkeypatch.setattr(cache, "folder", lambda: tmp_path / "cache")
     monkeypatch.setattr(cache, "complaints", cache.Complaints())
     monkeypatch.setattr(objects, "_make", lambda *args: compiled.append(args[2]))
-    assert objects.obtain(unit, host()) == objects.ObjectCode(code.code, made.symbol, (), ())
+    assert objects.obtain(unit, host()) == code
     assert objects.is_kept(unit, host())
     assert compiled == []
     file = folder / host().level
@@ -182,10 +184,9 @@ SHIP = """
     from tapegrad.engine.codegen.store import shipped
     ahead_of_time.import_all()
     units = [unit for unit in ahead_of_time.units(host()) if objects.is_kept(unit, host())]
-    ahead_of_time.units = lambda target: units
     codes = [
-        (shipped.key_of(unit.name, unit.sources), shipped.ShippedCode(unit.name, *code))
-        for unit, code, _ in ahead_of_time.compiled(host())
+        (unit.name, shipped.key_of(unit.name, unit.sources), code)
+        for unit, code, _ in ahead_of_time.compiled(units, host())
     ]
     shipped.write(shipped.file_of(host().level), codes, {})
     print(len(codes))

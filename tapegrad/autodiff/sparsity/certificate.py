@@ -119,9 +119,8 @@ def find_disagreement(matrix: Any, derivative: ReferenceDerivative) -> Disagreem
         The same by other sweeps.
     """
     generator = np.random.default_rng(matrix.shape[1])
-    vector = (
-        random_direction(generator, matrix.shape[1]).astype(np.float32).astype(float)
-    )  # as in both precisions
+    direction = random_direction(generator, matrix.shape[1])
+    vector = direction.astype(np.float32).astype(float)  # the same in both precisions
     comparison = _Comparison(matrix, derivative)
     rows = np.flatnonzero(comparison.differs(vector))
     found = (comparison.bisect(int(row), vector) for row in rows[:_MOST_ROWS])

@@ -162,8 +162,7 @@ def _fill(names: Iterable[str]) -> None:
 @functools.cache
 def _compile_loops(name: str) -> None:
     """Compile the loop of a function over float64; that over float32 is the same for all of them, and calls it."""
-    module = importlib.import_module(f"tapegrad.engine.kernels.special.{library.COMPILED[name]}")
-    loop = compiler.compile_c_function(loops.of_function(module, name))
+    loop = compiler.compile_c_function(_special_loop(name))
     library_loops.enter(name, loop)
     library_loops.enter(name, _narrow_loop(len(library.SIGNATURES[name]) - 3), "f", data=loop)
 
@@ -185,23 +184,23 @@ _results: list[np.ndarray] = []  # the data of these loops, for as long as the p
 def _compile_part(name: str) -> None:
     """Compile the function that computes parts of large calls, if our pool and not BLAS has the threads."""
     if openblas.threads() > 1:
-        module = importlib.import_module(f"tapegrad.engine.kernels.language.{library.PARTS[name]}")
-        library_loops.enter(
-            name, compiler.compile_c_function(entry_point(module, name)), data=openblas.threads()
-        )
+        library_loops.enter(name, compiler.compile_c_function(_part(name)), data=openblas.threads())
 
 
 def library_functions() -> list[Callable[..., int]]:
     """Return the functions that are compiled for entries of library loops."""
-    special = (
-        loops.of_function(importlib.import_module(f"tapegrad.engine.kernels.special.{module}"), name)
-        for name, module in library.COMPILED.items()
-    )
-    parts = (
-        entry_point(importlib.import_module(f"tapegrad.engine.kernels.language.{module}"), name)
-        for name, module in library.PARTS.items()
-    )
-    return [*special, *parts, loops.one_result, *loops.NARROW.values()]
+    own = (*map(_special_loop, library.COMPILED), *map(_part, library.PARTS))
+    return [*own, loops.one_result, *loops.NARROW.values()]
+
+
+def _special_loop(name: str) -> Callable[..., int]:
+    module = importlib.import_module(f"tapegrad.engine.kernels.special.{library.COMPILED[name]}")
+    return loops.of_function(module, name)
+
+
+def _part(name: str) -> Callable[..., int]:
+    module = importlib.import_module(f"tapegrad.engine.kernels.language.{library.PARTS[name]}")
+    return entry_point(module, name)
 
 
 @functools.cache

@@ -6,9 +6,7 @@ compiles must not be kept under the name of the new text, nor found under it.
 
 import hashlib
 import os
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 PACKAGE = Path(__file__).parents[2]
 
@@ -38,19 +36,14 @@ _imported = _states(str(PACKAGE))
 _changed: list[str] = []
 
 
-def add(state: Any, files: Iterable[Path]) -> None:
-    """Add names and texts of source files to a digest; it is like no other if one has changed since the import."""
-    for file in files:
-        state.update(file.name.encode() + b"\0" + file.read_bytes())
-        if not check(str(file)):
-            state.update(os.urandom(16))
-
-
 def digest(names: tuple[str, ...]) -> str:
-    """Return a digest of the texts of some files and folders of the package."""
+    """Return a digest of some source files and folders; it is like no other if one has changed since the import."""
     state = hashlib.sha256()
     for path in (PACKAGE / name for name in names):
-        add(state, sorted(path.rglob("*.py")) if path.is_dir() else [path])
+        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
+            state.update(file.name.encode() + b"\0" + file.read_bytes())
+            if not check(str(file)):
+                state.update(os.urandom(16))
     return state.hexdigest()
 
 

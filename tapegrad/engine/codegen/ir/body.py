@@ -196,9 +196,8 @@ class Body:
 
     def constant(self, type_: Type, number: float) -> Value:
         if type_.is_float:
-            rounded = (
-                c_float(number).value if type_.element == "float" else number
-            )  # inf, where it is too large
+            # A float32 is inf where the number is too large for it
+            rounded = c_float(number).value if type_.element == "float" else number
             text = f"0x{struct.unpack('<Q', struct.pack('<d', rounded))[0]:016X}"
         elif type_.element == "i1":
             text = "true" if number else "false"

@@ -19,6 +19,7 @@ from tapegrad.engine.codegen.ir.target import Target, host
 from tapegrad.engine.codegen.machine.lock import compiling, without_lock
 from tapegrad.engine.codegen.machine.machine import ModuleSource, compile_source
 from tapegrad.engine.codegen.store import cache, cache_files, name_locks, shipped
+from tapegrad.engine.codegen.store.shipped import ObjectCode as ObjectCode
 from tapegrad.engine.runtime import thread_stack
 
 
@@ -59,15 +60,6 @@ class Unit(NamedTuple):
     name: str
     define: Callable[[], Definition]
     sources: tuple[str, ...] = cache.SOURCES
-
-
-class ObjectCode(NamedTuple):
-    """Object code, the name of its function, the functions of ours that it calls, and the library loops."""
-
-    code: bytes
-    symbol: str
-    calls: tuple[str, ...]
-    loops: tuple[str, ...]
 
 
 class _Name(NamedTuple):
@@ -121,8 +113,7 @@ def obtain(unit: Unit, target: Target) -> ObjectCode:
 def shipped_code(unit: Unit, target: Target) -> ObjectCode | None:
     """Return the object code of a unit that a wheel has brought; `None`, and stderr says why, if it may not be used."""
     try:
-        found = shipped.find(target.level, unit.name, unit.sources)
-        return None if found is None else ObjectCode(*found[1:])
+        return shipped.find(target.level, unit.name, unit.sources)
     except OSError as error:
         cache.complaints.make(f"object code in {shipped.FOLDER} cannot be used", error)
     except Exception:  # damaged in whatever way

@@ -33,18 +33,20 @@ FOLDER = sources.PACKAGE / "objects"
 _HEAD = b"tapegrad: object code of a wheel, format 1\n"
 _DIGEST = hashlib.sha256().digest_size
 _KEY = 16  # bytes of a key
-_COUNTS, _PLACE, _SPAN = Struct("<3I"), Struct("<3I"), Struct(f"<2Q{_DIGEST}s")
+_COUNTS, _PLACE, _SPAN = Struct("<2I"), Struct("<3I"), Struct(f"<2Q{_DIGEST}s")
 _BLOCK = 64_000  # bytes of code that are compressed together: read and unpacked in a third of a millisecond
 
 
-class ShippedCode(NamedTuple):
-    """Object code as `machine.objects` has it, and its name."""
+class ObjectCode(NamedTuple):
+    """Object code, the name of its function, the functions of ours that it calls, and the library loops."""
 
-    name: str
     code: bytes
     symbol: str
     calls: tuple[str, ...]
     loops: tuple[str, ...]
+
+
+NamedCode = tuple[str, bytes, ObjectCode]  # beside its name and its key
 
 
 class _Index(NamedTuple):
@@ -92,7 +94,7 @@ def file_of(level: str) -> Path:
 # --- reading -------------------------------------------------------------------------------------------------------
 
 
-def find(level: str, name: str, names: tuple[str, ...]) -> ShippedCode | None:
+def find(level: str, name: str, names: tuple[str, ...]) -> ObjectCode | None:
     """Return the code of a name that follows from some sources, if there is any.
 
     Raises
@@ -108,30 +110,27 @@ def find(level: str, name: str, names: tuple[str, ...]) -> ShippedCode | None:
         return None
     number, begin, end = _PLACE.unpack_from(index.places, where * _PLACE.size)
     head, _, code = _block(level, number)[begin:end].partition(b"\n")
-    return ShippedCode(name, code, *_texts(head))
+    symbol, calls, loops = json.loads(head)
+    return ObjectCode(code, symbol, tuple(calls), tuple(loops))
 
 
 def holds(level: str, name: str, names: tuple[str, ...]) -> bool:
     """Return whether there is code of a name that follows from some sources, as far as the index says."""
-    try:
-        index = _index(level)
-    except (OSError, DamagedObjectError):
-        return False
+    index = _usable_index(level)
     return index is not None and _position(index.keys, key_of(name, names)) >= 0
 
 
 def contents(level: str) -> tuple[int, dict[str, str]] | None:
     """Return how much code a file has, in pieces, and what has made it; `None` without a file that can be used."""
-    try:
-        index = _index(level)
-    except (OSError, DamagedObjectError):
-        return None
+    index = _usable_index(level)
     return None if index is None else (len(index.keys) // _KEY, index.made_by)
 
 
-def _texts(head: bytes) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-    symbol, calls, loops = json.loads(head)
-    return symbol, tuple(calls), tuple(loops)
+def _usable_index(level: str) -> _Index | None:
+    try:
+        return _index(level)
+    except (OSError, DamagedObjectError):
+        return None
 
 
 def _position(keys: bytes, key: bytes) -> int:
@@ -152,7 +151,7 @@ def _index(level: str) -> _Index | None:
     index = _read(path, begin, begin + size) if head.startswith(_HEAD) else b""
     if not index or hashlib.sha256(index).digest() != head[len(_HEAD) : -8]:
         raise DamagedObjectError(path)
-    keys, blocks, _ = _COUNTS.unpack_from(index)
+    keys, blocks = _COUNTS.unpack_from(index)
     part = _COUNTS.size + np.cumsum([0, keys * _KEY, keys * _PLACE.size, blocks * _SPAN.size])
     tables = [index[first:last] for first, last in itertools.pairwise(part.tolist())]
     return _Index(tables[0], tables[1], tables[2], *json.loads(index[part[-1] :]))
@@ -193,14 +192,11 @@ def _is_like(status: os.stat_result, source: os.stat_result) -> bool:
 # --- writing -------------------------------------------------------------------------------------------------------
 
 
-def write(
-    path: Path, codes: Iterable[tuple[bytes, ShippedCode]], made_by: dict[str, str], packing: str = "zlib"
-) -> None:
-    """Write a file of code, each beside its key."""
-    found = sorted(codes, key=lambda each: (each[1].name, each[0]))
+def write(path: Path, codes: Iterable[NamedCode], made_by: dict[str, str], packing: str = "zlib") -> None:
+    """Write a file of code."""
     packed: list[bytes] = []
     places: dict[bytes, bytes] = {}
-    for number, (block, parts) in enumerate(_blocks(found)):
+    for number, (block, parts) in enumerate(_blocks(sorted(codes))):
         packed.append(import_module(packing).compress(block))
         places |= {key: _PLACE.pack(number, *part) for key, part in parts.items()}
     made = json.dumps([packing, made_by]).encode()
@@ -211,21 +207,19 @@ def write(
         for span, block in zip(itertools.pairwise(ends), packed, strict=True)
     ]
     keys = sorted(places)
-    counts = _COUNTS.pack(len(keys), len(packed), len(made))
+    counts = _COUNTS.pack(len(keys), len(packed))
     index = b"".join([counts, *keys, *map(places.__getitem__, keys), *spans, made])
     head = _HEAD + hashlib.sha256(index).digest() + len(index).to_bytes(8, "little")
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(b"".join([head, index, *packed]))
 
 
-def _blocks(
-    codes: Iterable[tuple[bytes, ShippedCode]],
-) -> Iterator[tuple[bytes, dict[bytes, tuple[int, int]]]]:
+def _blocks(codes: Iterable[NamedCode]) -> Iterator[tuple[bytes, dict[bytes, tuple[int, int]]]]:
     """Yield the bytes of blocks, and where the code of each key is; equal code of several keys is there once."""
     block, last = io.BytesIO(), (b"", (0, 0))
     parts: dict[bytes, tuple[int, int]] = {}
-    for key, code in codes:
-        text = json.dumps(code[2:]).encode() + b"\n" + code.code
+    for _, key, code in codes:
+        text = json.dumps(code[1:]).encode() + b"\n" + code.code
         if text != last[0]:
             if block.tell() + len(text) > _BLOCK and parts:
                 yield block.getvalue(), parts

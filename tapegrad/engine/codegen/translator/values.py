@@ -8,7 +8,7 @@ import numpy as np
 from llvmlite import ir
 
 from tapegrad.engine.kernels.language import numba_internals, types
-from tapegrad.engine.kernels.language.llvm_types import unpacked
+from tapegrad.engine.kernels.language.llvm_types import converted, unpacked
 
 I64, I32, U8, I1 = (ir.IntType(bits) for bits in (64, 32, 8, 1))
 F64, F32 = ir.DoubleType(), ir.FloatType()
@@ -113,17 +113,18 @@ def cast(builder: ir.IRBuilder, value: Any, kind: Any) -> Any:
         )
     if value is None or isinstance(kind, RecordType | None):
         raise NotPlainError("nothing, or a tuple, in place of a number")
-    if value.type == kind:
-        return value
-    if value.type == F32 and kind == F64:
-        return builder.fpext(value, F64)
+    if not _fits(value.type, kind):
+        raise NotPlainError(f"{value.type} as {kind}")
+    return converted(builder, value, kind)
+
+
+def _fits(given: ir.Type, kind: ir.Type) -> bool:
+    """Return whether numbers of a type may be cast to another one: to as many bits at least, integers to all floats."""
     if kind in _PART_OF:
-        return of_parts(builder, *(cast(builder, part, _PART_OF[kind]) for part in parts_of(builder, value)))
-    if kind == I64 and value.type in (I1, U8, I32):
-        return builder.sext(value, I64) if value.type == I32 else builder.zext(value, I64)
-    if kind in (F64, F32) and value.type in (I1, U8, I32, I64):
-        return builder.uitofp(value, kind) if value.type in (I1, U8) else builder.sitofp(value, kind)
-    raise NotPlainError(f"{value.type} as {kind}")
+        return _fits(_PART_OF.get(given, given), _PART_OF[kind])
+    integers = (I1, U8, I32, I64)
+    wider = {I64: integers, F64: (*integers, F32), F32: integers}
+    return given == kind or given in wider.get(kind, ())
 
 
 def is_complex(value: Any) -> bool:
@@ -217,18 +218,13 @@ def as_numba_has_it(builder: ir.IRBuilder, value: Any, wanted: Any) -> Any:
     if isinstance(number.type, ir.VectorType):
         return number
     if isinstance(wanted, types.Integer):
-        width = ir.IntType(wanted.bitwidth)
         if number.type not in (I64, I32, U8, I1):
             raise NotPlainError("a float in place of an integer")
-        given = cast(builder, number, I64)
-        return given if width == I64 else builder.trunc(given, width)
-    if isinstance(wanted, types.Boolean):
-        return cast(builder, number, I1)
-    if wanted == types.float32 and number.type == F64:
-        return builder.fptrunc(number, F32)
-    if wanted == types.complex64 and number.type == C128:
-        return of_parts(builder, *(builder.fptrunc(part, F32) for part in parts_of(builder, number)))
-    return cast(builder, number, kinds()[wanted])
+        return converted(builder, number, ir.IntType(wanted.bitwidth))
+    kind = kinds()[wanted]
+    if (number.type, kind) in ((F64, F32), (C128, C64)):
+        return converted(builder, number, kind)
+    return cast(builder, number, kind)
 
 
 def from_numba(builder: ir.IRBuilder, value: Any, kind: Any) -> Any:

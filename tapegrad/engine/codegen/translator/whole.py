@@ -117,7 +117,7 @@ def entry_definition(function: Any, kinds: tuple[Any, ...]) -> objects.Definitio
     NotPlainError
         If it says something that is not translated.
     """
-    whole = _translated(function, kinds)
+    whole = part(function, kinds)
     if whole.result not in (values.I64, values.I1, None):
         raise NotPlainError("a result of another type")
     arguments = [Type(str(kind)) for kind in whole.type.args]
@@ -138,16 +138,12 @@ def c_definition(function: Any) -> objects.Definition:
     NotPlainError
         If it says something that is not translated.
     """
-    whole = _translated(function, (values.I64,) * function.__code__.co_argcount)
+    whole = part(function, (values.I64,) * function.__code__.co_argcount)
     if whole.result != values.I64:
         raise NotPlainError("a result of another type")
     code = CCode(f'@"{_WRAPPER}"', [I64] * len(whole.type.args))
     code.ret(_called(code, whole, code.arguments))
     return _definition(whole, Optimization.FULL, before=code.body.text)
-
-
-def _translated(function: Any, kinds: tuple[Any, ...]) -> FunctionIR:
-    return part(function, kinds)
 
 
 def _called(code: CCode, whole: FunctionIR, arguments: list[Value]) -> Value:
