@@ -155,3 +155,19 @@ def test_blocks_of_a_workspace_end_at_fences():
         assert offset % 8 == 0
     assert np.all(np.diff(fences) >= 2 * PAGE)
     assert bytes_ == fences[-1] + PAGE
+
+
+def test_many_blocks_share_fences():
+    """A process may have a limited number of mappings."""
+    sizes = np.array([0, 8, 12, PAGE, PAGE + 8, 40, 3])
+    offsets, bytes_, fences = assign_fenced_offsets(sizes, most=3)
+    groups = [offsets[:3], offsets[3:6], offsets[6:]]
+    for group, fence in zip(groups, fences[1:], strict=True):
+        assert np.all(np.diff(group) >= 8)
+        assert fence - 3 * PAGE < group[0] <= group[-1] < fence
+    ends = offsets + np.maximum(sizes, 1)
+    assert np.all(ends[:-1] <= offsets[1:])
+    for last, fence in zip(ends[[2, 5, 6]], fences[1:], strict=True):
+        assert last <= fence < last + 8
+    assert len(fences) == 4
+    assert bytes_ == fences[-1] + PAGE

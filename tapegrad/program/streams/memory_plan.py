@@ -17,6 +17,7 @@ from tapegrad.program.streams.stream import WORKSPACE
 
 NEVER = -1  # the last step of a block that nothing uses
 _ALIGNMENT = 64
+_MOST_FENCES = 2_000  # in a workspace; Linux allows a process 65,530 mappings
 
 
 class WorkspaceBlocks(RarelyRead):
@@ -142,14 +143,19 @@ def assign_offsets(bytes_: np.ndarray, start: np.ndarray, stop: np.ndarray) -> t
     return blocks[:, offsets.OFFSET], size
 
 
-def assign_fenced_offsets(bytes_: np.ndarray) -> tuple[np.ndarray, int, list[int]]:
+def assign_fenced_offsets(bytes_: np.ndarray, most: int = _MOST_FENCES) -> tuple[np.ndarray, int, list[int]]:
     """Offsets of blocks with pages of their own and a fence behind each; their bytes together, and the fences.
 
-    A block ends at its fence, but for what it lacks to a multiple of eight bytes.
+    A block ends at its fence, but for what it lacks to a multiple of eight bytes. More than `most` blocks lie in groups
+    with a fence behind each: a system has a limit of mappings for a process, and each fence takes two.
     """
-    ends = np.cumsum(PAGE + rounded(bytes_, PAGE))
+    blocks = len(bytes_)
+    sizes = np.zeros((min(blocks, most), -(-blocks // most)), np.int64)  # of a group a row
+    sizes.flat[:blocks] = rounded(bytes_, 8)
+    to_fence = np.cumsum(sizes[:, ::-1], axis=1)[:, ::-1]
+    ends = np.cumsum(PAGE + rounded(np.sum(sizes, axis=1), PAGE))
     fences = [0, *ends.tolist()]
-    return ends - rounded(bytes_, 8), fences[-1] + PAGE, fences
+    return (ends[:, None] - to_fence).ravel()[:blocks], fences[-1] + PAGE, fences
 
 
 def rounded(bytes_: np.ndarray, unit: int = _ALIGNMENT) -> np.ndarray:
