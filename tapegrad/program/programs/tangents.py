@@ -192,10 +192,8 @@ class TangentProgram(Program):
 
     def _allocate_tangents(self) -> None:
         fresh = list(dict.fromkeys(self.tape.columns.written[self._derived].tolist()))
-        self._cotangent[fresh] = self._blocks.new(list(map(self._tangent_bytes, fresh)))
-
-    def _tangent_bytes(self, buffer: int) -> int:
-        return seed_sparsity.count(self._seeds[buffer]) * self.tape.bytes(buffer)
+        seeds = np.array([seed_sparsity.count(self._seeds[buffer]) for buffer in fresh], np.int64)
+        self._cotangent[fresh] = self._blocks.new(seeds * self.tape.columns.bytes[fresh])
 
     # --- bindings ------------------------------------------------------------------------------------------------
 
@@ -251,26 +249,26 @@ class TangentProgram(Program):
         rows[:, bind_recording.ROW_INSTRUCTION] = instructions
         rows[:, bind_recording.ROW_DIRECTION] = np.where(is_tangent, RUN_TANGENT, RUN_FORWARD)
         rows[:, bind_recording.ROW_WANTED] = self._operands[instructions]
-        edited = EditedStream(bound(self._header, columns.op, rows))
-        as_bound = self._are_as_bound(edited.bound, rows)
-        for k, (i, tangent) in enumerate(zip(instructions.tolist(), is_tangent.tolist(), strict=True)):
-            if as_bound[k]:
-                edited.add(k, {})
-            elif tangent:
+        edited, begin = EditedStream(bound(self._header, columns.op, rows)), 0
+        for k in np.flatnonzero(~self._are_as_bound(edited.bound, rows)).tolist():
+            edited.add_as_bound(begin, k)
+            begin, i = k + 1, int(instructions[k])
+            if is_tangent[k]:
                 self._add_tangent(edited, k, i)
             else:
                 result = int(columns.written[i])
                 edited.add(k, edited.begun_sum(k, int(self._primal[result]), self.tape.bytes(result)))
+        edited.add_as_bound(begin, len(rows))
         return edited.made()
 
-    def _are_as_bound(self, stream: InstructionStream, rows: np.ndarray) -> list[bool]:
+    def _are_as_bound(self, stream: InstructionStream, rows: np.ndarray) -> np.ndarray:
         """Return which rows stay as they are bound: of one seed, tangents that come through all operands they can."""
         columns, (instructions, direction, wanted, *_) = self.tape.columns, rows.T
         takes = TAKES[stream.op] & ((columns.read[instructions] >= 0) << np.arange(3)).sum(1)
         whole = (takes & ~wanted == 0) & (columns.writers[columns.written[instructions]] == 1)
         is_sum = kernel_table.op_column(stream.op, OP_KIND) == BROADCAST_SUM
         tangents = self._has_one_seed & whole & (direction == RUN_TANGENT)
-        found: list[bool] = (~is_sum & ((direction == RUN_FORWARD) | tangents)).tolist()
+        found: np.ndarray = ~is_sum & ((direction == RUN_FORWARD) | tangents)
         return found
 
     def _add_tangent(self, edited: EditedStream, k: int, i: int) -> None:
@@ -303,5 +301,6 @@ class TangentProgram(Program):
         if result not in self._begun:
             self._begun.add(result)
             if not all(operands for i in writers for *_, operands in self._segments(i)):
-                edited.fill(int(self._cotangent[result]), self._tangent_bytes(result))
+                bytes_ = seed_sparsity.count(self._seeds[result]) * self.tape.bytes(result)
+                edited.fill(int(self._cotangent[result]), bytes_)
         return True

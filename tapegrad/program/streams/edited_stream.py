@@ -37,6 +37,10 @@ class EditedStream:
             self._kernels.append((row, kernel))
         self._taken.append(k)
 
+    def add_as_bound(self, first: int, last: int) -> None:
+        """Add bound instructions `first` to `last` - 1 as they are."""
+        self._taken += range(first, last)
+
     def begun_sum(self, k: int, address: int, bytes_: int) -> dict[int, int]:
         """Let bound row `k` begin at zero, if it is a sum. Return the fields that say so, or none behind a fill."""
         if not self._sums[k]:
