@@ -277,7 +277,8 @@ def test_float32_stays(op: Op) -> None:
     for way in (nested_gradients, replayed_gradients, replayed_products):
         for pair, value in way(function, narrow, numbers).items():
             assert value.dtype == np.float32
-            np.testing.assert_allclose(value, want[pair], rtol=2e-4, atol=2e-5 * np.abs(want[pair]).max())
+            # The partials of igam_left cancel by a factor of (a/x)**2, 400 at a place of the sample
+            np.testing.assert_allclose(value, want[pair], rtol=6e-4, atol=2e-5 * np.abs(want[pair]).max())
 
 
 LAYOUTS = {

@@ -140,8 +140,8 @@ def test_arrays_without_elements():
 
 def test_random_programs_and_replays():
     """As everywhere, but every overrun, use of freed memory and use of what was never written shows."""
-    programs = Path(__file__).parents[1] / "autodiff" / "test_random_programs.py"
-    chosen = f"{programs}::test_gradient_is_the_complex_step[0]"  # `make test-guarded` runs all, and replays
+    programs = Path(__file__).parents[1] / "program" / "test_random_replays.py"
+    chosen = f"{programs}::test_replay_is_the_program_run_anew[1000]"  # `make test-guarded` runs all
     done = run("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", chosen)
     assert done.returncode == 0, done.stdout + done.stderr
 

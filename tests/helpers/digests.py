@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import tapegrad as tg
 from autodiff.test_structural_rules import CASES, OTHERS, operands
-from helpers.random_programs import Complex, Generator, Tape, interpret, weighted_sum
+from helpers.compositions.sample import EVERY, Sample
 
 
 def digest(*results: Any) -> str:
@@ -56,19 +56,13 @@ def of_structural_ops() -> Iterator[tuple[str, str]]:
 def of_random_programs(count: int = 40) -> Iterator[tuple[str, str]]:
     """Yield values and gradients of programs with views and in-place writes, eager, replayed and fused."""
     for seed in range(count):
-        generator = Generator(seed)
-        program, inputs = generator.draw(30), generator.inputs
-        weights = [generator.rng.uniform(0.2, 1, np.shape(v)) for v in interpret(program, inputs, Complex)]
-
-        def function(*inputs: Any, program: Any = program, weights: Any = weights) -> Any:
-            return weighted_sum(interpret(program, inputs, Tape), weights, Tape)
-
+        sample = Sample(seed, 30)
         for way, f in (
-            ("eager", function),
-            ("replayed", tg.jit(function)),
-            ("fused", tg.jit(function, fuse=True)),
+            ("eager", sample.number),
+            ("replayed", tg.jit(sample.number)),
+            ("fused", tg.jit(sample.number, fuse=True)),
         ):
-            yield f"program {seed} {way}", digest(tg.value_and_grad(f, (0, 1, 2))(*inputs))
+            yield f"program {seed} {way}", digest(tg.value_and_grad(f, EVERY)(*sample.inputs))
 
 
 def main() -> None:

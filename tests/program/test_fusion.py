@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from helpers.random_programs import Complex, Generator, Tape, interpret, weighted_sum
+from helpers.compositions.sample import Sample
 from helpers.segments import BOTH, WAYS, assert_same, segments_alike
 from tapegrad.engine.codegen.segments.segment import FORWARD, REVERSE
 from tapegrad.engine.codegen.segments.segment_rows import is_emitted
@@ -175,16 +175,9 @@ def test_views_writes_and_sums(function: Any, dtype: Any) -> None:
 
 def test_random_programs() -> None:
     for seed in range(1200, 1206):
-        generator = Generator(seed)
-        program = generator.draw(25)
-        results = interpret(program, generator.inputs, Complex)
-        weights = [generator.rng.uniform(0.2, 1, np.shape(result)) for result in results]
-
-        def function(*inputs: Any, program: Any = program, weights: Any = weights) -> Any:
-            return weighted_sum(interpret(program, inputs, Tape), weights, Tape)
-
-        inputs = [tuple(np.asarray(x) * scale for x in generator.inputs) for scale in (1.0, -0.8)]
-        segments_alike(function, inputs, ("gradient",))
+        sample = Sample(seed, 25)
+        inputs = [tuple(np.asarray(x) * scale for x in sample.inputs) for scale in (1.0, -0.8)]
+        segments_alike(sample.number, inputs, ("gradient",))
 
 
 # --- several dimensions --------------------------------------------------------------------------------------------

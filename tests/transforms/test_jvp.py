@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
+from helpers.compositions.sample import Sample
 from helpers.daily import random_seeds
-from helpers.random_programs import Generator, Tape, interpret
 from tapegrad.program.programs import jacobian_columns
 from tapegrad.program.streams.spec import JACFWD, JACREV
 
@@ -290,28 +290,20 @@ def test_tall_jacobian_of_large_arrays(rng):
     assert not result[t.size :, :2].any()
 
 
-@random_seeds(0, 60)
+@random_seeds(0, 60, 4)
 def test_dot_products_of_random_programs(seeds):
     """``y_bar . J x_dot``, by a forward sweep, is ``J^T y_bar . x_dot``, by a reverse one."""
     for seed in seeds:
-        generator = Generator(seed)
-        program, inputs = generator.draw(25), generator.inputs
-        rng = np.random.default_rng(seed)
-
-        def function(inputs, program=program):
-            return interpret(program, inputs, Tape)
-
-        directions = [rng.normal(size=x.shape) for x in inputs]
-        values, dots = tg.jvp(function, (inputs,), (directions,))
-        bars = [rng.normal(size=np.shape(y)) for y in values]
-        loss = tg.grad(
-            lambda xs, bars=bars, f=function: sum(tg.sum(y * b) for y, b in zip(f(xs), bars, strict=True))
-        )
-        forward = sum(np.sum(b * d) for b, d in zip(bars, dots, strict=True))
-        reverse = sum(np.sum(g * d) for g, d in zip(loss(inputs), directions, strict=True))
-        assert forward == pytest.approx(reverse, rel=1e-8, abs=1e-8), program
-        for plain, replayed in zip(dots, tg.jvp(tg.jit(function), (inputs,), (directions,))[1], strict=True):
-            np.testing.assert_allclose(replayed, plain, rtol=1e-12, atol=1e-12)
+        sample = Sample(seed, 25)
+        directions = sample.directions()
+        _, dots = tg.jvp(sample.vector, sample.inputs, directions)
+        bars = sample.rng.normal(size=dots.shape)
+        _, pull = tg.vjp(sample.vector, *sample.inputs)
+        products = [np.sum(g * d) for g, d in zip(pull(bars), directions, strict=True)]
+        scale = max(1.0, np.sum(np.abs(bars * dots)), np.sum(np.abs(products)))
+        assert np.sum(bars * dots) == pytest.approx(np.sum(products), abs=1e-8 * scale), sample
+        replayed = tg.jvp(tg.jit(sample.vector), sample.inputs, directions)[1]
+        np.testing.assert_allclose(replayed, dots, rtol=1e-12, atol=1e-12 * scale)
 
 
 @pytest.mark.parametrize("how", PREPARE)

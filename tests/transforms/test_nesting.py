@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
+from helpers.compositions.sample import EVERY, Sample
 from helpers.daily import daily, random_seeds
-from helpers.random_programs import Complex, Generator, Tape, interpret, weighted_sum
 from helpers.table_loops import grouped
 
 # --- an exact reference ------------------------------------------------------------------------------------------
@@ -319,60 +319,52 @@ def test_hessian_by_all_pairs_of_modes(how):
     np.testing.assert_allclose(hessian, differences, rtol=1e-6, atol=1e-7)
 
 
-@random_seeds(0, 60)
+@random_seeds(0, 40, 2)
 def test_random_programs_have_symmetric_hessians(seeds):
     """Products with the Hessian are symmetric, and the same eager, replayed, and by reverse over reverse."""
     for seed in seeds:
-        generator = Generator(seed)
-        program, inputs = generator.draw(25), generator.inputs
-        rng, every = generator.rng, (0, 1, 2)
-        scales = [rng.uniform(0.2, 1, np.shape(v)) for v in interpret(program, inputs, Complex)]
+        sample = Sample(seed, 25)
+        inputs = sample.inputs
 
-        def f(*xs, program=program, scales=scales):
-            return weighted_sum(interpret(program, xs, Tape), scales, Tape) ** 2
+        def f(*xs, sample=sample):
+            return sample.number(*xs) ** 2
 
-        u, v = ([rng.standard_normal(np.shape(x)) for x in inputs] for _ in range(2))
-        product = tg.hvp(f, every)(*inputs, tuple(v))
-        mirrored = tg.hvp(f, every)(*inputs, tuple(u))
+        u, v = sample.directions(), sample.directions()
+        product = tg.hvp(f, EVERY)(*inputs, v)
+        mirrored = tg.hvp(f, EVERY)(*inputs, u)
         size = 1 + sum(np.sum(np.abs(a)) for a in (*product, *mirrored))
-        assert abs(_inner(u, product) - _inner(v, mirrored)) < 1e-10 * size, program
+        assert abs(_inner(u, product) - _inner(v, mirrored)) < 1e-10 * size, sample
 
         def slope(*xs, f=f, v=v):
-            return sum(tg.sum(g * d) for g, d in zip(tg.grad(f, (0, 1, 2))(*xs), v, strict=True))
+            return sum(tg.sum(g * d) for g, d in zip(tg.grad(f, EVERY)(*xs), v, strict=True))
 
-        others = [tg.hvp(tg.jit(f), every)(*inputs, tuple(v)), tg.grad(slope, every)(*inputs)]
-        others.append(tg.grad(tg.jit(slope), every)(*inputs))
+        others = [tg.hvp(tg.jit(f), EVERY)(*inputs, v), tg.grad(slope, EVERY)(*inputs)]
+        others.append(tg.grad(tg.jit(slope), EVERY)(*inputs))
         for other in others:
             for a, b in zip(other, product, strict=True):
-                np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12 * size, err_msg=str(program))
+                np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12 * size, err_msg=str(sample))
 
 
-@random_seeds(2000, 120)
+@random_seeds(2000, 80, 4)
 def test_sweeps_on_tensors_are_the_compiled_ones(seeds):
     """Gradients and tangents of random programs, by the rules on Tensors and by the kernels."""
     for seed in seeds:
-        generator = Generator(seed)
-        program, inputs = generator.draw(35), generator.inputs
-        values = interpret(program, inputs, Complex)
-        scales = [generator.rng.uniform(0.2, 1, np.shape(v)) for v in values]
-        leaves = [tg.tensor(x) for x in inputs]
-        loss = weighted_sum(interpret(program, leaves, Tape), scales, Tape)
+        sample = Sample(seed, 35)
+        leaves = [tg.tensor(x) for x in sample.inputs]
+        loss = sample.number(*leaves)
         loss.backward(retain_graph=True, inputs=leaves)
         expected = [np.zeros(t.shape) if t.grad is None else t.grad.copy() for t in leaves]
         loss.backward(create_graph=True, accumulate=False, inputs=leaves)
         for leaf, want in zip(leaves, expected, strict=True):
             found = 0.0 * want if leaf.grad is None else leaf.grad.data
-            np.testing.assert_allclose(found, want, rtol=1e-11, atol=1e-11, err_msg=str(program))
+            scale = 1 + np.abs(want).max(initial=0)
+            np.testing.assert_allclose(found, want, rtol=1e-11, atol=1e-11 * scale, err_msg=str(sample))
             leaf.null_grad()
-        dots = [np.asarray(generator.rng.standard_normal(np.shape(x))) for x in inputs]
-
-        def f(*xs, program=program):
-            return interpret(program, xs, Tape)
-
-        _, expected = tg.jvp(f, inputs, dots)
-        _, found = tg.jvp(f, leaves, dots)
-        for a, b in zip(found, expected, strict=True):
-            np.testing.assert_allclose(a.data, b, rtol=1e-11, atol=1e-11, err_msg=str(program))
+        dots = sample.directions()
+        _, expected = tg.jvp(sample.vector, sample.inputs, dots)
+        _, found = tg.jvp(sample.vector, leaves, dots)
+        scale = 1 + np.abs(expected).max(initial=0)
+        np.testing.assert_allclose(found.data, expected, rtol=1e-11, atol=1e-11 * scale, err_msg=str(sample))
 
 
 def _inner(a, b):
@@ -381,24 +373,25 @@ def _inner(a, b):
 
 @pytest.mark.parametrize("seed", range(100, 106))
 def test_hessians_of_random_programs(seed):
-    generator = Generator(seed)
-    program, inputs = generator.draw(15), generator.inputs
+    sample = Sample(seed, 15)
+    inputs = sample.inputs
 
-    def f(x, y, z):
-        return sum(tg.sum(value**2) for value in interpret(program, [x, y, z], Tape))
+    def f(*xs):
+        return tg.sum(sample.vector(*xs) ** 2)
 
-    eager, replayed = (tg.hessian(g, (0, 1))(*inputs) for g in (f, tg.jit(f)))
-    v = tuple(generator.rng.standard_normal(np.shape(x)) for x in inputs[:2])
-    product = tg.hvp(f, (0, 1))(*inputs, v)
-    for j, k in itertools.product(range(2), repeat=2):
+    eager, replayed = (tg.hessian(g, EVERY)(*inputs) for g in (f, tg.jit(f)))
+    v = sample.directions()
+    product = tg.hvp(f, EVERY)(*inputs, v)
+    for j, k in itertools.product(EVERY, repeat=2):
         scale = 1 + np.abs(eager[j][k]).max(initial=0)
         np.testing.assert_allclose(replayed[j][k], eager[j][k], rtol=1e-9, atol=1e-12 * scale)
         size_j, size_k = (int(np.prod(np.shape(inputs[i]))) for i in (j, k))
         block, mirrored = eager[j][k].reshape(size_j, size_k), eager[k][j].reshape(size_k, size_j)
         np.testing.assert_allclose(block, mirrored.T, rtol=1e-9, atol=1e-12 * scale)
-    for j in range(2):
-        want = sum(np.tensordot(eager[j][k], v[k], np.ndim(v[k])) for k in range(2))
-        np.testing.assert_allclose(product[j], want, rtol=1e-9, atol=1e-10)
+    for j in EVERY:
+        want = sum(np.tensordot(eager[j][k], v[k], np.ndim(v[k])) for k in EVERY)
+        scale = 1 + np.abs(want).max(initial=0)
+        np.testing.assert_allclose(product[j], want, rtol=1e-9, atol=1e-10 * scale)
 
 
 # --- functions with little to differentiate, and functions that do unusual things --------------------------------

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tapegrad as tg
+from helpers.compositions.sample import EVERY, Sample
 from helpers.daily import examples, random_seeds
-from helpers.random_programs import Complex, Generator, Tape, interpret, weighted_sum
 from tapegrad.program.lanes.pool import LanePrograms
 from tapegrad.program.streams.spec import FORWARD, ProgramSpec
 from tapegrad.transforms.vmap import vmap as vmap_module
@@ -168,24 +168,18 @@ def test_writes_into_complex_arrays_that_all_instances_share(part, by_lanes):
         check_like_a_loop(tg.jit(function), [points])
 
 
-@random_seeds(0, 40)
+@random_seeds(0, 32, 2)
 def test_random_programs_over_lanes(seeds, by_lanes):
     """Programs with views and in-place writes, by arguments with lanes and without."""
     for seed in seeds:
-        generator = Generator(seed)
-        program, inputs = generator.draw(10 + seed % 15), generator.inputs
-        weights = [generator.rng.uniform(0.2, 1, np.shape(v)) for v in interpret(program, inputs, Complex)]
-
-        def function(*inputs, program=program, weights=weights):
-            return weighted_sum(interpret(program, inputs, Tape), weights, Tape)
-
+        sample = Sample(seed, 10 + seed % 15)
         axes = [(0, 0, 0), (0, None, 0), (None, 0, 0), (0, 0, None)][seed % 4]
-        shapes = [
-            np.shape(x) if axis is None else (M, *np.shape(x)) for x, axis in zip(inputs, axes, strict=True)
+        arrays = [
+            np.asarray(sample.rng.uniform(-1, 1, np.shape(x) if axis is None else (M, *np.shape(x))))
+            for x, axis in zip(sample.inputs, axes, strict=True)
         ]
-        arrays = [np.asarray(generator.rng.uniform(-1, 1, shape)) for shape in shapes]
-        recorded = tg.jit(function)
-        check_like_a_loop(tg.value_and_grad(recorded, (0, 1, 2)), arrays, axes, 1e-9)
+        recorded = tg.jit(sample.number)
+        check_like_a_loop(tg.value_and_grad(recorded, EVERY), arrays, axes, 1e-9)
         check_like_a_loop(tg.jacfwd(recorded, axes.index(0)), arrays, axes, 1e-9)
 
 

@@ -12,6 +12,7 @@ from helpers.compositions.program import NUMPY
 from helpers.compositions.templates import FEATURES, OPERANDS
 
 FIELD = re.compile(r"\{(\w+)(?:\.(\w+))?\}")
+_VIEW = re.compile(r"(?:np\.[a-z_0-9]+\()?(\w+)(?:[\[,)]|\.\w+\b)")
 _MAX_ELEMENTS, _MAX_MAGNITUDE, _MIN_MAGNITUDE, _MAX_DEPTH = 160, 60.0, 1e-9, 3
 Namespace = dict[str, Any]
 
@@ -20,16 +21,15 @@ class Unavailable(Exception):
     """Raised where no operand of a kind can be had."""
 
 
-def is_moderate(value: Any) -> bool:
+def is_moderate(value: Any, min_elements: int = 1) -> bool:
     """Return whether a value is no array of numbers, or one of few and moderate ones."""
     if not isinstance(value, np.ndarray | np.generic):
         return True
     if value.dtype.kind not in "fc":
         return value.size <= _MAX_ELEMENTS
     size = np.abs(value)
-    return (
-        0 < value.size <= _MAX_ELEMENTS and bool(np.all(size < _MAX_MAGNITUDE)) and not _is_cancelled(value)
-    )
+    is_small = min_elements <= value.size <= _MAX_ELEMENTS and bool(np.all(size < _MAX_MAGNITUDE))
+    return is_small and not _is_cancelled(value)
 
 
 def _is_cancelled(value: Any) -> bool:
@@ -40,7 +40,7 @@ def _is_cancelled(value: Any) -> bool:
 
 def is_floating(value: Any) -> bool:
     """Return whether a value is an array, or a number, of floats or complex numbers."""
-    return isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "fc" and value.size > 0
+    return isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "fc"
 
 
 def _is_writable(value: np.ndarray) -> bool:
@@ -101,6 +101,7 @@ class Scope:
         self.rng, self.features, self.base = rng, list(features), base
         self.numbers = numbers or itertools.count()
         self.names, self.fixed = list(names), frozenset(names)
+        self.min_elements = 0 if "empties" in features else 1
         self.writable: list[str] = []
         self.lines: list[str] = []
         self.made: dict[str, int] = {}  # how many lines there were after the statement that made a name
@@ -119,7 +120,10 @@ class Scope:
         try:
             run(text, self.values)
             values = [self.values.get(name) for name in (*self.names, *new)]
-            done = all(map(is_moderate, values)) and all(is_floating(self.values[name]) for name in new)
+            is_fine = all(is_moderate(value, self.min_elements) for value in values)
+            done = is_fine and all(
+                is_floating(self.values[name]) and self._is_in_c_order(name) for name in new
+            )
         except Exception:  # whatever NumPy refuses is dropped
             done = False
         if not done:
@@ -134,6 +138,16 @@ class Scope:
     def is_read(self, name: str) -> bool:
         """Return whether a later statement has a name; a loop may have it several times itself."""
         return bool(re.search(rf"\b{name}\b", "\n".join(self.lines[self.made.get(name, 0) :])))
+
+    def _is_in_c_order(self, name: str) -> bool:
+        """Return whether an array is a view, or in C order, as the library's results are: else `ravel` copies it."""
+        value = self.values[name]
+        if not isinstance(value, np.ndarray) or value.flags.c_contiguous:
+            return True
+        others = (
+            other for key, other in self.values.items() if key != name and isinstance(other, np.ndarray)
+        )
+        return any(np.may_share_memory(value, other) for other in others)
 
     def _is_own(self, name: str) -> bool:
         """Return whether a new array shares no memory with what may not be written to."""
@@ -273,16 +287,20 @@ class Scope:
             news = [name for name in re.findall(r"^(v\d+) = ", text, re.MULTILINE) if name not in self.names]
             return self.attempt(text, news)
         name = self.name()
-        return self.attempt(f"{name} = {text}{self._copied(text)}", [name])
+        return self.attempt(f"{name} = {text}{self._copied(text)}", [name]) or self.attempt(
+            f"{name} = ({text}).copy()", [name]
+        )
 
     def _copied(self, text: str) -> str:
-        """Return what makes a copy of an element: one of an array is a copy, and one of a Tensor a view."""
-        if not re.match(r"\w+(\[|\.\w+$)", text):
-            return ""
+        """Return what makes a copy of a view of one element: of an array it is a copy, and of a Tensor a view."""
+        match = _VIEW.match(text)
         try:
-            return " * 1.0" if np.ndim(eval(text, self.values)) == 0 else ""
+            is_number = match and (
+                np.ndim(eval(text, self.values)) == 0 or isinstance(self.values[match[1]], np.generic)
+            )
         except Exception:  # refused where it is run
-            return ""
+            is_number = False
+        return " * 1.0" if is_number else ""
 
     def draw(self, count: int) -> None:
         """Draw statements until there are so many, or many were refused."""

@@ -20,25 +20,33 @@ _WEIGHTS = {"loop": 3.0, "scan": 2.0}  # of blocks, 1 for the others
 _NAMES = ("x", "y", "z")
 
 
-def generate(seed: int, features: tuple[str, ...] = (), without: tuple[str, ...] = ()) -> Program:
-    """Return the program of a seed, of these features if there are any, but for some."""
+def generate(
+    seed: int, features: tuple[str, ...] = (), without: tuple[str, ...] = (), *, vector_of: int = 0
+) -> Program:
+    """Return the program of a seed, of these features if there are any, but for some.
+
+    With `vector_of` its result is a vector, and it has so many statements. Two features have none: of programs with
+    "three" arguments, and of those with "empties" the first argument has no elements.
+    """
     for attempt in itertools.count():
         rng = np.random.default_rng([seed, attempt])
         chosen = features or tuple(name for name in _features(rng) if name not in without)
-        program = _attempt(rng, seed, chosen) if chosen else None
+        program = _attempt(rng, seed, chosen, vector_of) if chosen else None
         if program is not None:
             return program
     raise AssertionError
 
 
-def _attempt(rng: np.random.Generator, seed: int, features: tuple[str, ...]) -> Program | None:
+def _attempt(
+    rng: np.random.Generator, seed: int, features: tuple[str, ...], vector_of: int
+) -> Program | None:
     arguments = _arguments(rng, features)
     constants = _constants(rng, features)
     scope = Scope(rng, features, plain_namespace(arguments, constants), list(arguments))
-    _statements(scope, int(rng.integers(3, 17)))
-    text = _text(scope, list(arguments))
+    _statements(scope, vector_of or int(rng.integers(3, 17)))
+    text = _text(scope, list(arguments), bool(vector_of))
     is_single = "single" in features and rng.random() < 0.4
-    return _program(rng, text, scope.lines, (arguments, constants), seed, is_single)
+    return _program(rng, text, scope, (arguments, constants), seed, is_single)
 
 
 def _features(rng: np.random.Generator) -> tuple[str, ...]:
@@ -58,10 +66,12 @@ def _features(rng: np.random.Generator) -> tuple[str, ...]:
 
 
 def _arguments(rng: np.random.Generator, features: tuple[str, ...]) -> dict[str, np.ndarray]:
-    count = int(rng.choice([1, 1, 2, 3]))
+    count = 3 if "three" in features else int(rng.choice([1, 1, 2, 3]))
     base = _SHAPES[int(rng.integers(len(_SHAPES)))]
     shapes = [base, *[_SHAPES[int(k)] for k in rng.integers(len(_SHAPES), size=2)]]
-    if rng.random() < 0.3:
+    if "empties" in features:
+        shapes[0] = (0, 3)
+    elif rng.random() < 0.3:
         shapes[0] = (int(rng.choice([8, 16, 18])),)
     is_exact = "cuts" in features and rng.random() < 0.7
     found = {}
@@ -101,13 +111,13 @@ def _statements(scope: Scope, count: int) -> None:
             count -= scope.draw_statement(feature)
 
 
-def _text(scope: Scope, arguments: list[str]) -> str:
+def _text(scope: Scope, arguments: list[str], is_vector: bool) -> str:
     """Return the function: its result takes in what no other statement reads, and some other values."""
     rng = scope.rng
     names = [name for name in scope.names if name not in arguments] or scope.names
     unread = [name for name in names if not scope.is_read(name)]
     used = list(dict.fromkeys([*unread, str(scope.choose(names)), names[-1]]))
-    is_number = rng.random() < 0.65
+    is_number = rng.random() < 0.65 and not is_vector
     result = " + ".join(_number_of(scope, name) for name in used) if is_number else _vector_of(scope, used)
     return (
         "\n".join([f"def f({', '.join(arguments)}):", *indented([*scope.lines, f"return {result}"])]) + "\n"
@@ -138,7 +148,7 @@ def _vector_of(scope: Scope, names: list[str]) -> str:
 def _program(
     rng: np.random.Generator,
     text: str,
-    lines: Sequence[str],
+    scope: Scope,
     arrays: tuple[dict[str, np.ndarray], dict[str, np.ndarray]],
     seed: int,
     is_single: bool,
@@ -153,21 +163,25 @@ def _program(
         points = [tuple(map(_single, point)) for point in points]
         directions = (tuple(map(_single, directions[0])), tuple(map(_single, directions[1])))
     program = Program(text, points, contents, directions, is_single, seed, argnums)
-    fine = [k for k in range(3) if _is_fine(program, k, lines, tuple(arrays[0]))]
+    fine = [k for k in range(3) if _is_fine(program, k, scope, tuple(arrays[0]))]
     chosen = {"points": [points[k] for k in fine], "constants": [contents[k] for k in fine]}
     return replace(program, **chosen) if 0 in fine else None
 
 
-def _is_fine(program: Program, k: int, lines: Sequence[str], names: Sequence[str]) -> bool:
+def _is_fine(program: Program, k: int, scope: Scope, names: Sequence[str]) -> bool:
     """Return whether all values at a point are moderate, and the result has the shape that it has at the first one."""
     try:
         values = plain_namespace(dict(zip(names, program.points[k], strict=True)), program.constants[k])()
-        run("\n".join(lines), values)
+        run("\n".join(scope.lines), values)
         first, value = (program.reference(program.points[j], j) for j in (0, k))
     except Exception:  # another branch fails
         return False
-    is_moderate_everywhere = all(is_moderate(each) for name, each in values.items() if name not in NUMPY)
-    return is_moderate_everywhere and value.shape == first.shape and _is_small(value)
+    own = [each for name, each in values.items() if name not in NUMPY]
+    return (
+        all(is_moderate(each, scope.min_elements) for each in own)
+        and value.shape == first.shape
+        and _is_small(value)
+    )
 
 
 def _is_small(value: np.ndarray) -> bool:
