@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
+from helpers.daily import not_daily
 from helpers.memory import leaving_nothing
 from helpers.table_loops import grouped
 from tapegrad.engine.codegen.python_calls import handle_slots, type_slots
@@ -303,6 +304,70 @@ for n in (100, 2000):
     print(tensor.handles[0] is not tensor._new_handle)
 print(tg.jit(lambda x: f(x, 20))(3.0))
 """
+
+
+FIRST = """
+import itertools, os, sys
+import numpy as np
+import tapegrad as tg
+
+X = np.linspace(0.5, 1.5, 10)
+SUM_OF_SQUARES = lambda x: ((x[1:] - x[:-1] ** 2) ** 2).sum()
+
+def large():
+    y = tg.tensor(np.ones(10**6))
+    (y * y).sum().backward()
+
+FIRST = {
+    "nothing": lambda: None,
+    "jit": lambda: tg.grad(tg.jit(SUM_OF_SQUARES))(X),
+    "grad": lambda: tg.grad(SUM_OF_SQUARES)(X),
+    "vmap": lambda: tg.vmap(tg.grad(SUM_OF_SQUARES))(np.ones((3, 10))),
+    "compile": lambda: tg.compile(SUM_OF_SQUARES, X),
+    "hessian": lambda: tg.hessian(SUM_OF_SQUARES)(X),
+    "minimize": lambda: tg.optimize.minimize(SUM_OF_SQUARES, X),
+    "functions": lambda: tg.sin(tg.tensor(X)).backward(X),
+    "large": large,
+}
+
+def calls(compute):
+    found = []
+    sys.setprofile(lambda frame, event, argument: found.append(event) if event == "call" else None)
+    compute()
+    sys.setprofile(None)
+    return len(found) - 1  # without that of the function itself
+
+def loss(x):
+    return x[1:] * x[:-1] - x[0] * 2.0
+
+for names in itertools.product(sys.argv[2:] or FIRST, repeat=int(sys.argv[1])):
+    child = os.fork()
+    if child == 0:
+        try:
+            for name in names:
+                FIRST[name]()
+            x = tg.tensor(X)
+            loss(x)
+            if calls(lambda: loss(x)) != 1:
+                print(*names)
+            sys.stdout.flush()
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+print("done")
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.parametrize(
+    "arguments", [["1", "vmap"], pytest.param(["1"], marks=not_daily), pytest.param(["2"], marks=not_daily)]
+)
+def test_operators_are_in_c_whatever_came_first(arguments):
+    """A process whose first operator was one of a recording has them, too."""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", FIRST, *arguments], capture_output=True, text=True
+    )
+    assert done.stdout.split("\n") == ["done", ""], done.stderr
 
 
 def test_recordings_see_operators():

@@ -7,9 +7,11 @@ from tapegrad.engine.tape.blocks import references, release_block
 from tapegrad.engine.tape.compaction import trim
 from tapegrad.engine.tape.fields import columns as col
 from tapegrad.engine.tape.fields.columns import BUFFER_COLUMNS, INSTRUCTION_COLUMNS, SLOT_COLUMNS
+from tapegrad.engine.tape.fields.growth import free_columns
 from tapegrad.engine.tape.fields.instruction import instruction_at
 from tapegrad.engine.tape.fields.layout import (
     ALL_LIVE,
+    BUFFER_CAPACITY,
     BUFFERS,
     CHECKSUMS,
     CLOSED,
@@ -20,6 +22,7 @@ from tapegrad.engine.tape.fields.layout import (
     FREE_BUFFER,
     FREE_SLOT,
     FREED,
+    INSTRUCTION_CAPACITY,
     INSTRUCTIONS,
     KEEPS_RESULTS,
     NONE,
@@ -234,8 +237,8 @@ def close_tape(header):
             leave_history(header, buffer)
         if col.primal(header, buffer) != 0 and col.flags(header, buffer) & EXTERNAL == 0:
             release_block(col.primal(header, buffer))
-    for field, _ in INSTRUCTION_COLUMNS + SLOT_COLUMNS + BUFFER_COLUMNS:
-        free(load_i64(header, field))
-        store_i64(header, field, 0)
+    free_columns(header, INSTRUCTION_COLUMNS, INSTRUCTION_CAPACITY)
+    free_columns(header, SLOT_COLUMNS, SLOT_CAPACITY)
+    free_columns(header, BUFFER_COLUMNS, BUFFER_CAPACITY)
     free(load_i64(header, CHECKSUMS))
     store_i64(header, SLOT_CAPACITY, CLOSED)

@@ -69,7 +69,7 @@ def unary(code: int, x: Tensor, as_operator: bool = False) -> Tensor:
         if base is not None and x._version != base._version:
             own = x._slot_on(tape)
         slot = eager.record_elementwise(tape.header, code, own, NONE, NONE, mode.differentiate)
-        if slot >= 0 and (mode.anomaly is None if not as_operator else not mode.observed):
+        if slot >= 0 and (mode.anomaly is None if not as_operator else not (mode.observed or _slots_are_due)):
             return from_slot(tape, slot)
     return finished(mode, code, slot, as_operator, (x,))
 
@@ -100,7 +100,7 @@ def binary(
                 )
             else:
                 slot = beside_constant(mode, code, own, other, is_reflected)
-            if slot >= 0 and (mode.anomaly is None if not as_operator else not mode.observed):
+            if slot >= 0 and (mode.anomaly is None if not as_operator else not (mode.observed or _slots_are_due)):
                 return from_slot(tape, slot)
         return finished(mode, code, slot, as_operator, (other, x) if is_reflected else (x, other))
 

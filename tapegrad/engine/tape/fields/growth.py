@@ -1,12 +1,13 @@
 """New entries of a tape: its columns grow, and reuse what is free."""
 
 from tapegrad.engine.codegen.translator.compiler import inline_njit, shared_njit
-from tapegrad.engine.kernels.language.raw_memory import load_i64, malloc, realloc, store_i64
+from tapegrad.engine.kernels.language.raw_memory import free, load_i64, malloc, memmove, realloc, store_i64
 from tapegrad.engine.tape.fields import columns as col
 from tapegrad.engine.tape.fields.columns import BUFFER_COLUMNS, SLOT_COLUMNS
 from tapegrad.engine.tape.fields.layout import (
     BUFFER_CAPACITY,
     BUFFERS,
+    FIRST_COLUMN,
     FREE_BUFFER,
     FREE_SLOT,
     NONE,
@@ -15,15 +16,40 @@ from tapegrad.engine.tape.fields.layout import (
 )
 
 _MIN_CAPACITY = 256  # entries: a new tape has no memory for any
+_MAX_UNPLACED_CAPACITY = 4096  # entries: columns up to there lie side by side
+_PLACE_BYTES = 128
 
 
 @inline_njit
 def grow(header, columns, capacity_field):
     """Double the capacity of a family of columns; allocate those of a new tape."""
-    capacity = max(2 * load_i64(header, capacity_field), _MIN_CAPACITY)
+    entries = load_i64(header, capacity_field)
+    capacity = max(2 * entries, _MIN_CAPACITY)
     for field, bytes_ in columns:
-        store_i64(header, field, realloc(load_i64(header, field), capacity * bytes_))
+        before, after = _margin(field, entries), _margin(field, capacity)
+        block = realloc(load_i64(header, field) - before, capacity * bytes_ + after)
+        if after != before:
+            memmove(block + after, block + before, entries * bytes_)
+        store_i64(header, field, block + after)
     store_i64(header, capacity_field, capacity)
+
+
+@inline_njit
+def free_columns(header, columns, capacity_field):
+    """Free a family of columns."""
+    for field, _ in columns:
+        free(load_i64(header, field) - _margin(field, load_i64(header, capacity_field)))
+        store_i64(header, field, 0)
+
+
+@inline_njit
+def _margin(field, capacity):
+    """Return the bytes in front of a column: large ones begin at other places of a page.
+
+    The allocator has each of them begin a page. An entry of all columns would lie at one place of the pages then, in
+    one set of the first cache, which has fewer lines: an operation takes 1.4 times as long.
+    """
+    return _PLACE_BYTES * (field - FIRST_COLUMN) if capacity > _MAX_UNPLACED_CAPACITY else 0
 
 
 @inline_njit
