@@ -108,4 +108,39 @@ def targets(timings: list[Timing]) -> list[Target]:
     return found
 
 
-OPERATION = (Figure("operations", "One eager operation on 10 elements, in every mode", measure),)
+_NUMBER = 0.5
+_SLOPE = 2 * _NUMBER * np.cos(_NUMBER**2) + 1
+
+
+def _chain_of_numbers(library: Any) -> Any:
+    """Differentiate by a number that is new in each call."""
+    x = library.tensor(_NUMBER)
+    (library.sin(x * x) + x).backward()
+    return x.grad
+
+
+def measure_numbers(settings: Settings) -> Outcome:
+    """Measure the steps of a loop of eager derivatives by one number."""
+    if "tapegrad" in settings.without:
+        raise Unavailable("tapegrad is left out")
+    library = tapegrad()
+    x, y = library.tensor(_NUMBER), library.tensor(_NUMBER)
+    (library.sin(x * x) + x).backward()
+    limits: dict[str, tuple[float, Callable[[], Any], float]] = {
+        "tensor(0.5)": (1e-6, lambda: library.tensor(_NUMBER), _NUMBER),
+        "x.grad": (0.5e-6, lambda: x.grad, _SLOPE),
+        "y.clear_grad()": (0.4e-6, lambda: y.clear_grad() or 0.0, 0.0),
+        "chain of 3 operations, with backward": (4e-6, lambda: _chain_of_numbers(library), _SLOPE),
+    }
+    timings: list[Timing] = []
+    for name, (_, step, answer) in limits.items():
+        contender = Contender(name, step, lambda found: (np.array(library.asarray(found).data),))
+        timings += race([contender], (np.asarray(answer),), settings.budget)
+    found = [Target(each.name, each.median, limits[each.name][0], "s") for each in timings]
+    return Outcome(found, timings)
+
+
+OPERATION = (
+    Figure("operations", "One eager operation on 10 elements, in every mode", measure),
+    Figure("numbers", "Eager derivatives by one number, step by step", measure_numbers),
+)

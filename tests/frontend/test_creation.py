@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
+from tapegrad.frontend.tensor.modes import EAGER
 
 MADE: dict[str, Callable[..., Any]] = {
     "zeros": lambda n, **k: n.zeros((2, 3), **k),
@@ -202,3 +203,27 @@ def test_what_no_tensor_has_stays_numpys(name):
         tg.tensor(expected)
     with pytest.raises(tg.UnsupportedError):
         tg.asarray(expected, constant=True)
+
+
+@pytest.mark.parametrize(
+    "data", [0.5, [0.5, 2.0], [[1, 2.0]], np.float32([1.0, 2.0]), 0.5 + 1j, np.float64(0.5)]
+)
+def test_a_small_tensor_is_on_the_tape_at_once(data):
+    """Its first operation takes 0.3 us; of one that has to enter the tape, 8 us."""
+    x = tg.tensor(data)
+    assert x._tape is EAGER
+    y = x * x
+    assert np.array_equal(y.data, np.asarray(data) ** 2)
+    assert x.dtype == y.dtype == np.asarray(data).dtype
+    y.backward(np.ones_like(data))
+    np.testing.assert_allclose(x.grad, 2 * np.conj(data), rtol=1e-7)
+
+
+def test_data_of_a_small_tensor_are_its_own():
+    data = np.array([0.5, 2.0])
+    for x in (tg.tensor(data), tg.tensor(data.astype(np.float32)), tg.tensor([[1.0, 2.0]])):
+        x[...] = 3.0
+        assert np.all(x.data == 3.0)
+    assert data.tolist() == [0.5, 2.0]
+    with pytest.raises(TypeError, match="constant must be True, False or None"):
+        tg.tensor([0.5], constant=0)

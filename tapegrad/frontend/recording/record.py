@@ -52,7 +52,7 @@ _left_to_python = [None] * 1024  # operators of recordings before that: 3 us eac
 FLOATS = frozenset((np.dtype(np.float64), np.dtype(np.float32)))
 _NUMBERS_OF_ROWS = (*_NUMBERS, complex)  # types of Python's numbers that take the dtype of what they meet
 OWN = frozenset((Tensor, np.ndarray, float, int, np.float64))  # classes that xarray does not handle
-_MAX_COPIED_ELEMENTS = 4096  # elements that are copied in less time than an array takes to enter the tape
+MAX_COPIED_ELEMENTS = 4096  # elements that are copied in less time than an array takes to enter the tape
 
 
 # --- operands without conversion -------------------------------------------------------------------------------
@@ -100,7 +100,9 @@ def binary(
                 )
             else:
                 slot = beside_constant(mode, code, own, other, is_reflected)
-            if slot >= 0 and (mode.anomaly is None if not as_operator else not (mode.observed or _slots_are_due)):
+            if slot >= 0 and (
+                mode.anomaly is None if not as_operator else not (mode.observed or _slots_are_due)
+            ):
                 return from_slot(tape, slot)
         return finished(mode, code, slot, as_operator, (other, x) if is_reflected else (x, other))
 
@@ -362,7 +364,7 @@ def constant_slot(header: int, value: Any, dtype: int) -> int:
     if kind is float or kind is int:
         return int(slots.number(header, value, dtype))
     array = np.asarray(value) if kind is np.bool_ else value
-    if type(array) is not np.ndarray or array.size > _MAX_COPIED_ELEMENTS:
+    if type(array) is not np.ndarray or array.size > MAX_COPIED_ELEMENTS:
         return NONE
     code = DTYPE_CODES.get(array.dtype, NONE)
     if code == NONE:
@@ -471,7 +473,7 @@ def as_float(value: Any, dtype: np.dtype[Any], tape: Tape, read_later: bool) -> 
 
 def small_copy(array: np.ndarray) -> Tensor | None:
     """Return an eager constant with a C-ordered copy of a small array; `None` for a large one."""
-    if array.size > _MAX_COPIED_ELEMENTS:
+    if array.size > MAX_COPIED_ELEMENTS:
         return None
     made = copy_of(array, constant=True)
     return copy_of(np.array(array, order="C"), constant=True) if made is None else made
