@@ -36,9 +36,9 @@ STRICT: dict[str, set[str]] = {
     "tape": {"kernels", "runtime", "codegen"},
     "sweep": {"tape", "kernels", "runtime", "codegen"},
 }
-MOST_BOXES = 14  # of a folder: more are not taken in at a glance
-MOST_LINES = 400  # of code and imports in a file
-FEWEST_LINES = 40  # of a file that one other file alone imports
+MAX_BOXES = 14  # of a folder: more are not taken in at a glance
+MAX_LINES = 400  # of code and imports in a file
+MIN_LINES = 40  # of a file that one other file alone imports
 # Files that stand by themselves though they are small: each is one thing that is looked for by its name.
 SMALL = {
     "tapegrad.engine.codegen.segments.segment_kernels",
@@ -138,7 +138,7 @@ def test_files_and_folders_import_those_listed_above_them() -> None:
 
 def test_every_folder_is_taken_in_at_a_glance() -> None:
     boxes = {package: len(held(package)) for package in PACKAGES}
-    assert not {package: n for package, n in boxes.items() if n > MOST_BOXES}
+    assert not {package: n for package, n in boxes.items() if n > MAX_BOXES}
 
 
 def test_files_are_neither_long_nor_crumbs() -> None:
@@ -149,11 +149,11 @@ def test_files_are_neither_long_nor_crumbs() -> None:
     written = {m: path for m, path in FILES.items() if path.suffix == ".py"}
     lines = {m: lines_of(path) for m, path in written.items()}
     lengths = {m: len(found.code) + len(found.imports) for m, found in lines.items()}
-    assert not {m: n for m, n in lengths.items() if n > MOST_LINES}
+    assert not {m: n for m, n in lengths.items() if n > MAX_LINES}
     crumbs = {
         m: sorted(users[m])
         for m, path in written.items()
-        if len(path.read_text().splitlines()) < FEWEST_LINES and len(users[m]) == 1
+        if len(path.read_text().splitlines()) < MIN_LINES and len(users[m]) == 1
     }
     assert not {m: by for m, by in crumbs.items() if m not in {*PACKAGES, *SMALL}}
 

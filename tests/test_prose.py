@@ -18,10 +18,12 @@ NO_FIRST_WORDS = {
     "Without",
 }  # fmt: skip
 NOBODY = re.compile(r"\b(somebody|nobody|anybody)\b", re.IGNORECASE)
-# A bound says of what, and in which unit: `_MAX_COPIED_ELEMENTS`.
+# A bound says of what, and in which unit, and begins with MAX or MIN: `_MAX_COPIED_ELEMENTS`.
 # Bases from elsewhere that give a class no attributes, and say which parameters it has.
 PLAIN_BASES = {"ABC", "Generic", "NamedTuple", "Protocol"}
-BARE_BOUNDS = re.compile(r"_?(FEW|MANY|MOST|LEAST|SHORT|LONG|SMALL|LARGE|LITTLE|BIG)")
+BARE_BOUNDS = re.compile(
+    r"_?(FEW|MANY|MAX|MIN|SHORT|LONG|SMALL|LARGE|LITTLE|BIG)|_?(MOST|LEAST|FEWEST)(_(?!SQUARES)\w+)?"
+)
 
 
 @cache

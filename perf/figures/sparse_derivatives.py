@@ -12,7 +12,7 @@ from perf.second_order import rosenbrock_hessian
 from perf.timer import Contender, Timing, race
 from perf.workloads import Answer, Array
 
-_MOST_DENSE = 100  # a larger matrix takes the time of its memory
+_MAX_DENSE = 100  # a larger matrix takes the time of its memory
 
 
 def _rosenbrock(x: Any) -> Any:
@@ -87,7 +87,7 @@ def _hessians(settings: Settings) -> Outcome:
         targets.append(Target(f"products, n = {n:,}", medians["entries"] / medians["hvp"], products, "x"))
         if (peer := medians.get("CasADi, given buffers")) is not None:
             targets.append(Target(f"of CasADi, n = {n:,}", medians["entries"] / peer, shares, "x"))
-            if n <= _MOST_DENSE:
+            if n <= _MAX_DENSE:
                 targets.append(
                     Target(f"dense, of CasADi's entries, n = {n:,}", medians["dense matrix"] / peer, 1.0, "x")
                 )

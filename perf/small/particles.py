@@ -8,7 +8,7 @@ from perf.small.case import Case, Data, by_hand
 from perf.workloads import Answer, Array
 
 _SOFTENING = 0.01
-_MOST_PAIRS = 19_049
+_MAX_PAIRS = 19_049
 
 
 def n_body(xp: Any, x: Any, mass: Any) -> Any:
@@ -82,7 +82,7 @@ def _lattice(edge: int) -> tuple[Array, Data]:
     q = q + 0.05 * rng.normal(size=q.shape)
     pairs: Any = np.stack(np.triu_indices(len(q), 1))
     distances = np.sum((q[pairs[0]] - q[pairs[1]]) ** 2, 1)
-    nearest = np.sort(np.argsort(distances)[:_MOST_PAIRS])
+    nearest = np.sort(np.argsort(distances)[:_MAX_PAIRS])
     return q.ravel(), (pairs[0][nearest], pairs[1][nearest])
 
 

@@ -4,8 +4,8 @@ In reading order; each imports only those above it:
 
     programs                       programs of a loop's function
     body                           functions of a loop, recorded
-    places                         places of the arguments of programs
-    straight                       bodies that one kernel runs to the end
+    argument_addresses             addresses of the arguments of programs
+    single_segment                 bodies that one kernel runs to the end
     table                          what compiled code reads of a loop
     loop_op                        a loop as an instruction
     pulled                         pullback of a loop as an instruction

@@ -40,7 +40,7 @@ from tapegrad.program.traces.trace import optimized
 
 _OUTPUT, _INPUT, _CONSTANT = range(3)  # what a result of a recording is, before its number
 _DTYPES: dict[str, np.dtype[Any]] = {dtype.name: dtype for dtype in DTYPES}
-_MOST_ITERATIONS = 1 << 40  # and any other number
+_MAX_ITERATIONS = 1 << 40  # and any other number
 _NUMBERS = ("carry", "sequences", "length", "most", "snapshots", "each", "cursor")
 
 
@@ -118,7 +118,7 @@ class _StoredTrace:
         refuse_unless(computed == list(range(len(outputs))), "the results of a body are in another order")
 
     def _result(self, record: Any, view: View) -> Any:
-        kind, number = integers(record, 0, _MOST_ITERATIONS, "a result of a body")
+        kind, number = integers(record, 0, _MAX_ITERATIONS, "a result of a body")
         known = (self._outputs, self.inputs, self._constants)
         refuse_unless(kind < len(known) and number < len(known[kind]), f"a result {record} of a body")
         if kind == _CONSTANT:
@@ -148,7 +148,7 @@ class _StoredBody(BodyPrograms):
 
     def __init__(self, record: dict[str, Any], contents: ReadContents) -> None:
         self.results = [_view(each) for each in field(record, "results", list)]
-        self.constants = integers(record.get("constants"), 0, _MOST_ITERATIONS, "constants of a loop")
+        self.constants = integers(record.get("constants"), 0, _MAX_ITERATIONS, "constants of a loop")
         ways = field(record, "ways", list)
         refuse_unless(0 < len(ways) <= MAX_SPECIALIZATIONS, f"{len(ways)} recordings of a body")
         traces = []
@@ -201,7 +201,7 @@ class StoredLoop(LoopOp):
 
 def _unpacked_loop(record: dict[str, Any], contents: ReadContents) -> Call:
     name = field(record, "name", str)
-    numbers = integers([record.get(each) for each in _NUMBERS], -1, _MOST_ITERATIONS, "numbers of a loop")
+    numbers = integers([record.get(each) for each in _NUMBERS], -1, _MAX_ITERATIONS, "numbers of a loop")
     sizes = dict(zip(_NUMBERS, numbers, strict=True))
     body = _StoredBody(field(record, "body", dict), contents)
     condition = None

@@ -13,18 +13,18 @@ import numpy as np
 from tapegrad.engine.sweep.replays import loop_fields as field
 from tapegrad.engine.tape.fields.view import View
 from tapegrad.engine.tape.tape import DTYPE_CODES
-from tapegrad.loops.places import BlockLayout, Place
+from tapegrad.loops.argument_addresses import ArgumentAddress, BlockLayout
 from tapegrad.loops.programs import MAX_SPECIALIZATIONS, PULLBACK, TANGENTS, VALUES, BodyPrograms
-from tapegrad.loops.straight import NotStraightError, ProgramLines, StoredCursor, StraightBody
+from tapegrad.loops.single_segment import ProgramLines, SeveralSegmentsError, SingleSegmentBody, StoredCursor
 from tapegrad.program.programs.handle import Handle
 
 _LINE, _WORD = 64, 8
 _WATCH_OPERATIONS = 1 << 20  # scalar operations between two looks at interrupts: about half a millisecond
 _OPERATIONS = 8  # of an instruction, as a guess
 # Carries that the forward run stores in its result: of a known number of iterations, and of an unknown one
-_MOST_STORED_BYTES = 1 << 24
+_MAX_STORED_BYTES = 1 << 24
 _STORED_ITERATIONS, _STORED_BYTES = 256, 1 << 14
-_STRAIGHT = {field.VALUES: field.STRAIGHT_VALUES, field.PULLBACK: field.STRAIGHT_PULLBACK}
+_SEGMENT_FIELDS = {field.VALUES: field.SEGMENT_VALUES, field.PULLBACK: field.SEGMENT_PULLBACK}
 # Carries that the reverse run stores where these do not suffice
 _SNAPSHOT_BYTES, _MIN_SNAPSHOTS = 1 << 26, 16
 
@@ -199,13 +199,13 @@ class LoopTable:
             few = min(_STORED_ITERATIONS, _STORED_BYTES // max(1, self._carry_bytes))
             return 0 if shape.snapshots else few
         allowed = not shape.snapshots or shape.length <= shape.snapshots + 1 or not self._carry_bytes
-        return shape.length if allowed and shape.length * self._carry_bytes <= _MOST_STORED_BYTES else 0
+        return shape.length if allowed and shape.length * self._carry_bytes <= _MAX_STORED_BYTES else 0
 
     def _kept_snapshots(self) -> int:
         """Return how many snapshots the forward run stores if it does not store the carry of each iteration."""
         shape, bytes_ = self._shape, self._carry_bytes
         few = shape.is_counted and shape.length > shape.snapshots + 1
-        return shape.snapshots if few and 0 < (shape.snapshots + 1) * bytes_ <= _MOST_STORED_BYTES else 0
+        return shape.snapshots if few and 0 < (shape.snapshots + 1) * bytes_ <= _MAX_STORED_BYTES else 0
 
     def _snapshots(self) -> int:
         """Return how many carries the reverse run stores at most, 0 for as many as there are."""
@@ -224,7 +224,7 @@ class LoopTable:
     def _fill(self) -> None:
         """Write all fields but the programs."""
         shape, fields, room = self._shape, self._fields, self._room
-        fields[field.LENGTH], fields[field.REVERSED], fields[field.MOST] = (
+        fields[field.LENGTH], fields[field.REVERSED], fields[field.MAX_ITERATIONS] = (
             shape.length if shape.is_counted else -1,
             shape.reverse,
             shape.most,
@@ -350,35 +350,35 @@ class LoopTable:
                 program[field.HANDLE] = handle.address
                 self._handles[number] = handle
                 self._fields[number] = program.ctypes.data
-                if number in _STRAIGHT:
-                    straight = self._straight(number, handle)
-                    self._fields[_STRAIGHT[number]] = self._kept_fields(straight)
+                if number in _SEGMENT_FIELDS:
+                    segment = self._segment(number, handle)
+                    self._fields[_SEGMENT_FIELDS[number]] = self._kept_fields(segment)
                     if number == field.PULLBACK:
-                        self._fields[field.STRAIGHT_AGAIN] = self._kept_fields(self._straight_again(straight))
+                        self._fields[field.SEGMENT_AGAIN] = self._kept_fields(self._segment_again(segment))
 
-    def _kept_fields(self, straight: StraightBody | None) -> int:
-        """Return the address of the fields of a straight body, 0 if there is none."""
-        return 0 if straight is None else self._keep(straight.fields)
+    def _kept_fields(self, segment: SingleSegmentBody | None) -> int:
+        """Return the address of the fields of a segment, 0 if there is none."""
+        return 0 if segment is None else self._keep(segment.fields)
 
-    def _straight(self, which: int, handle: Handle) -> StraightBody | None:
-        """Return the straight body of a program, if it has one."""
+    def _segment(self, which: int, handle: Handle) -> SingleSegmentBody | None:
+        """Return a program as one segment, if it is one."""
         dtype, layout, (of_body, of_condition) = self._shape.dtype, self._layout, self.constants
         try:
             if which == field.PULLBACK:
                 lines = ProgramLines(handle, layout.of_pullback(self._body, of_body), dtype)
-                return StraightBody(lines, [], self._cursor())
+                return SingleSegmentBody(lines, [], self._cursor())
             condition = None
             if self._condition is not None:
                 tested = layout.of_condition(of_condition, self._flag)
                 condition = ProgramLines(self._handles[field.CONDITION], tested, dtype)
             lines = ProgramLines(handle, layout.of_values(self._body, of_body), dtype)
             stored = self._stored() if self._stores_all() else []
-            return StraightBody(lines, stored, self._cursor(), condition)
-        except NotStraightError:
+            return SingleSegmentBody(lines, stored, self._cursor(), condition)
+        except SeveralSegmentsError:
             return None
 
-    def _straight_again(self, pullback: StraightBody | None) -> StraightBody | None:
-        """Return the straight body that runs iterations once more in the reverse run, if it needs any and has one.
+    def _segment_again(self, pullback: SingleSegmentBody | None) -> SingleSegmentBody | None:
+        """Return the segment that runs iterations once more in the reverse run, if it needs any and has one.
 
         Nothing looks at its guards: they are those of the pullback, of which the first iteration runs by its program.
         """
@@ -393,9 +393,9 @@ class LoopTable:
             return (
                 None
                 if lines.guarded and unguarded
-                else StraightBody(lines, places, self._cursor(), again=True)
+                else SingleSegmentBody(lines, places, self._cursor(), again=True)
             )
-        except NotStraightError:
+        except SeveralSegmentsError:
             return None
 
     def _stores_all(self) -> bool:
@@ -403,7 +403,7 @@ class LoopTable:
         capacity, shape = self._fields[field.CAPACITY], self._shape
         return bool(capacity >= shape.length if shape.is_counted else capacity > 0)
 
-    def _stored(self) -> list[Place]:
+    def _stored(self) -> list[ArgumentAddress]:
         """Return where the leaves of the carry are stored."""
         return [self._layout.stored(k, 1) for k in range(self._shape.carry)]
 

@@ -27,7 +27,7 @@ every_case = pytest.mark.parametrize(
 by_function = grouped(lambda case: case.name)
 
 
-_MOST_COLUMNS = 40  # of a matrix of derivatives
+_MAX_COLUMNS = 40  # of a matrix of derivatives
 FIRST = {name: case for case in reversed(CASES) if (name := case.name)}.values()  # a case of each function
 
 
@@ -216,7 +216,7 @@ def test_second_derivatives(case: Case) -> None:
 @differentiable
 def test_sparse_derivatives(case: Case) -> None:
     """Patterns have all entries, for other numbers than those they were found with as well."""
-    if sum(x.size for x in operands(case)) > _MOST_COLUMNS:
+    if sum(x.size for x in operands(case)) > _MAX_COLUMNS:
         pytest.skip("takes long")
     every = tuple(range(len(case.makers)))
 

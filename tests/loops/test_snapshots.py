@@ -37,7 +37,7 @@ def test_the_number_of_iterations_is_the_least(snapshots, kept, monkeypatch):
     """The forward run is the schedule's first descent, and one iteration more, if it stores the snapshots."""
     global calls
     if not kept:
-        monkeypatch.setattr(table, "_MOST_STORED_BYTES", 0)
+        monkeypatch.setattr(table, "_MAX_STORED_BYTES", 0)
     for count in (1, 2, 3, 4, 5, 7, 10, 11, 20, 21, 22, 40, 57, 100, 231):
         x = tg.tensor(0.5)
         y, _ = tg.scan(lambda c, _: (counted(c) * 1.5, None), x, length=count, checkpoint=snapshots)
@@ -99,7 +99,7 @@ def test_bits_are_those_of_stored_carries(case, monkeypatch):
     for checkpoint, back, patches in (
         (4, False, {}),
         ("sqrt", False, {}),
-        (4, False, {"_MOST_STORED_BYTES": 0}),  # nothing is stored by the forward run
+        (4, False, {"_MAX_STORED_BYTES": 0}),  # nothing is stored by the forward run
         (4, True, {"_WATCH_OPERATIONS": 1}),  # each iteration is a piece
     ):
         with monkeypatch.context() as patched:

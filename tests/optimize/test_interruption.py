@@ -39,7 +39,7 @@ def ring(x):  # a flat minimum, which Newton's steps halve the distance to, agai
     return (x - np.roll(x, 1)) ** 2 + x**4
 f, r = tg.jit(rosenbrock), tg.jit(residuals)
 NATIVE = {"ftol": 0, "gtol": 0}
-LEAST = {"ftol": None, "xtol": None, "gtol": 3e-16}
+TIGHT = {"ftol": None, "xtol": None, "gtol": 3e-16}
 def minimize(x0, limit, method, **options):
     names = ("maxiter", "maxfun") if method.startswith("native") or method == "L-BFGS-B" else ("maxiter",)
     given = {**dict.fromkeys(names, limit), **(NATIVE if method.startswith("native") else {})}
@@ -63,9 +63,9 @@ SEARCHES = {
     "least_squares sparse": lambda limit: tg.optimize.least_squares(
         ring, long, method="native", sparse=True, ftol=1e-300, xtol=None, gtol=None, max_nfev=limit),
     "least_squares trf": lambda limit: tg.optimize.least_squares(
-        r, fewer, max_nfev=limit, loss="soft_l1", bounds=(-5.0, 5.0), **LEAST),
+        r, fewer, max_nfev=limit, loss="soft_l1", bounds=(-5.0, 5.0), **TIGHT),
     "least_squares lm": lambda limit: tg.optimize.least_squares(
-        r, wide, method="lm", max_nfev=limit, **{**LEAST, "ftol": 3e-16, "xtol": 3e-16}),
+        r, wide, method="lm", max_nfev=limit, **{**TIGHT, "ftol": 3e-16, "xtol": 3e-16}),
 }
 def interrupted(search, signals=1):
     under_way, over, looks = threading.Event(), threading.Event(), itertools.count()

@@ -74,7 +74,7 @@ def by_columns(monkeypatch):
 
     def computed(make, *args):
         with monkeypatch.context() as patched:
-            patched.setattr(traces, "_FEWEST_SWEEPS", 10**9)
+            patched.setattr(traces, "_MIN_SWEEPS", 10**9)
             return make()(*args)
 
     return computed
@@ -118,7 +118,7 @@ def test_random_programs(seeds, monkeypatch):
     for seed in seeds:
         sample, found = Sample(seed), []
         for fewest in (2, 10**9):
-            monkeypatch.setattr(traces, "_FEWEST_SWEEPS", fewest)
+            monkeypatch.setattr(traces, "_MIN_SWEEPS", fewest)
             jacobian = tg.jacobian(tg.jit(sample.vector, fuse=False), EVERY, mode="forward")
             found.append(jacobian(*sample.inputs))
             sharing += shares(jacobian, *sample.inputs)

@@ -29,7 +29,7 @@ _REMEDY = (
     "which is a fault of tapegrad, or of the jvp of a custom op. Until it is mended, write tg.jacrev(f), or"
     " tg.jacrev(tg.grad(f)) for a Hessian, which use no pattern; and please report it"
 )
-_MOST_ROWS = 4  # that are looked at, where their products differ
+_MAX_ROWS = 4  # that are looked at, where their products differ
 _ROUNDING = 1 << 10  # errors of a product, and of a sum that cancels, in units of the last place of its terms
 
 
@@ -123,7 +123,7 @@ def find_disagreement(matrix: Any, derivative: ReferenceDerivative) -> Disagreem
     vector = direction.astype(np.float32).astype(float)  # the same in both precisions
     comparison = _Comparison(matrix, derivative)
     rows = np.flatnonzero(comparison.differs(vector))
-    found = (comparison.bisect(int(row), vector) for row in rows[:_MOST_ROWS])
+    found = (comparison.bisect(int(row), vector) for row in rows[:_MAX_ROWS])
     return next((each._replace(rows=len(rows)) for each in found if each is not None), None)
 
 

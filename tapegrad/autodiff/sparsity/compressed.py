@@ -42,7 +42,7 @@ from tapegrad.frontend.tensor.tensor import Tensor, fixed_constant, from_array, 
 
 Pull = Callable[[list[tuple[Tensor, np.ndarray]]], list[Tensor]]
 Symmetric = bool | Literal["lower"]
-_MOST_CONSTANT = 64  # sweeps for entries that are the same at all inputs
+_MAX_CONSTANT = 64  # sweeps for entries that are the same at all inputs
 
 
 class CompressedDerivative:
@@ -167,7 +167,7 @@ class CompressedDerivative:
             self._pattern(detection, each.of) for each in (detection.constant, detection.varying)
         )
         of_fixed, of_varying = (self._planned(each, False, "forward") for each in (fixed, varying))
-        if of_varying.forward >= self.plan.forward or of_fixed.forward > _MOST_CONSTANT:
+        if of_varying.forward >= self.plan.forward or of_fixed.forward > _MAX_CONSTANT:
             return False
         self._push(detection, of_fixed, _numbers_in(self.pattern, fixed), varying=False)
         self.plan = of_varying

@@ -11,7 +11,7 @@ from tapegrad.autodiff.sparsity.pattern_picture import blocks_of, draw_pattern
 from tapegrad.engine.inspection.svg import Picture
 from tapegrad.engine.runtime.lazy import lazy
 
-_MOST_ROWS, _MOST_COLUMNS = 24, 72  # of characters in a print
+_MAX_ROWS, _MAX_COLUMNS = 24, 72  # of characters in a print
 _SHADES = ".:+#"  # by the share of entries that are there
 
 
@@ -124,7 +124,7 @@ class Pattern:
 
     def _lines(self) -> Iterable[str]:
         """Draw the entries, one character for each or for a block of them."""
-        counts, blocks = self.counts(_MOST_ROWS, _MOST_COLUMNS)
+        counts, blocks = self.counts(_MAX_ROWS, _MAX_COLUMNS)
         for line, sizes in zip(counts.tolist(), blocks.tolist(), strict=True):
             shades = (
                 _SHADES[0] if not count else _SHADES[max(1, math.ceil(3 * count / size))]

@@ -8,7 +8,7 @@ import numpy as np
 
 from tapegrad.engine.inspection.svg import FAINT_COLOUR, GRID_COLOUR, Picture
 
-_MOST_BLOCKS = 64  # rows, and columns, that are drawn
+_MAX_BLOCKS = 64  # rows, and columns, that are drawn
 _SIDE, _LARGEST, _SMALLEST = 480, 16, 3  # pixels of the longer side of a large matrix, and of a square
 _MARGIN, _HEADING, _LETTER = 7, 27, 7.3  # pixels; a letter is so wide
 _UNCOLOURED = "#777777"  # columns that no forward sweep has
@@ -36,7 +36,7 @@ def blocks_of(extent: int, most: int) -> np.ndarray:
 
 def draw_pattern(pattern: _Drawable) -> Picture:
     """Draw a pattern."""
-    counts, places = pattern.counts(_MOST_BLOCKS, _MOST_BLOCKS)
+    counts, places = pattern.counts(_MAX_BLOCKS, _MAX_BLOCKS)
     height, width = (_pixels(k, pattern.shape) for k in (0, 1))
     size = counts.shape[1] * width, counts.shape[0] * height
     least = _LETTER * len(pattern.summary)
@@ -64,7 +64,7 @@ def draw_pattern(pattern: _Drawable) -> Picture:
 def _pixels(axis: int, shape: tuple[int, int]) -> float:
     """Return the extent of a square along an axis: of the whole matrix in proportion, unless it is too small then."""
     side = _SIDE * shape[axis] / max(*shape, 1)
-    return min(max(side / max(min(shape[axis], _MOST_BLOCKS), 1), _SMALLEST), _LARGEST)
+    return min(max(side / max(min(shape[axis], _MAX_BLOCKS), 1), _SMALLEST), _LARGEST)
 
 
 def _draw_frame(shown: Picture, size: tuple[float, float]) -> None:

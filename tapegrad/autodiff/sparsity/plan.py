@@ -10,7 +10,7 @@ from tapegrad.engine.sweep.sparsity import colouring
 
 # A line of more entries, and of so many times those of most, has a sweep of its own
 _DENSE, _TIMES_MEDIAN = 64, 4
-_MOST_COUNTED = 1 << 24  # places for a count of each row and colour, before sorting is better
+_MAX_COUNTED = 1 << 24  # places for a count of each row and colour, before sorting is better
 _REVERSE_COST = 2.0  # of a reverse sweep, in forward sweeps
 
 
@@ -180,7 +180,7 @@ def _by_stars(pattern: csr_array) -> SweepPlan:
     # An entry is read where it stands if it is the only one of its row with its column's colour
     count = int(colours.max(initial=-1)) + 1
     keys = i * count + colours[j]
-    if n * count <= _MOST_COUNTED:
+    if n * count <= _MAX_COUNTED:
         alone = np.bincount(keys)[keys] == 1
     else:
         _, inverse, times = np.unique(keys, return_inverse=True, return_counts=True)

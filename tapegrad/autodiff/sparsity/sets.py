@@ -9,7 +9,7 @@ from tapegrad.errors import DensePatternError
 
 EMPTY = 0  # number of the set without inputs
 _MEMO_ENTRIES = 1 << 14
-_FEWEST_SETS, _FEWEST_ENTRIES = 1 << 10, 1 << 12
+_MIN_SETS, _MIN_ENTRIES = 1 << 10, 1 << 12
 MAX_ENTRIES = 1 << 27  # 1 GiB of them
 
 
@@ -37,7 +37,7 @@ class SetPool:
         self._put(sets.MEMO, np.full(3 * _MEMO_ENTRIES, -1, np.int64))
         self._fields[sets.MEMO_MASK] = _MEMO_ENTRIES - 1
         self._fields[[sets.INPUTS, sets.STAMPED]] = inputs, -1
-        self._make_room(max(4 * inputs, _FEWEST_SETS), max(8 * inputs, _FEWEST_ENTRIES))
+        self._make_room(max(4 * inputs, _MIN_SETS), max(8 * inputs, _MIN_ENTRIES))
         sets.begin(self._fields.ctypes.data)
 
     def _put(self, field: int, array: np.ndarray) -> None:

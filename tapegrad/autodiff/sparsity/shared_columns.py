@@ -14,9 +14,9 @@ from tapegrad.engine.sweep.sparsity import colouring
 from tapegrad.engine.tape.tape import Tape
 from tapegrad.errors import DensePatternError
 
-_MOST_STEPS = 256  # instructions; each takes some 50 us
-_MOST_LISTED = 32  # entries of all sets, by the number of inputs
-_MOST_BYTES = 1 << 26  # of the tangents of a buffer along all colours
+_MAX_STEPS = 256  # instructions; each takes some 50 us
+_MAX_LISTED = 32  # entries of all sets, by the number of inputs
+_MAX_BYTES = 1 << 26  # of the tangents of a buffer along all colours
 
 
 class SharedColumns:
@@ -54,10 +54,10 @@ def shared_columns(tape: Tape, inputs: Sequence[int], output: int, most: int) ->
         out.
     """
     with listed(tape, [output], list(inputs)) as instructions:
-        if not 0 < len(instructions) <= _MOST_STEPS:
+        if not 0 < len(instructions) <= _MAX_STEPS:
             return None
         try:
-            detection = Detection(tape, instructions, inputs, splits=False, most_listed=_MOST_LISTED)
+            detection = Detection(tape, instructions, inputs, splits=False, most_listed=_MAX_LISTED)
             numbers = detection.all_of(output)
         except DensePatternError:
             return None
@@ -72,7 +72,7 @@ def shared_columns(tape: Tape, inputs: Sequence[int], output: int, most: int) ->
     columns = pool.entries[np.arange(starts[-1]) + np.repeat(pool.starts[sets] - starts[:-1], counts)]
     rows = np.repeat(np.arange(len(sets)), counts)
     found = SharedColumns(_coloured(columns, rows, starts, pool.inputs), rows, columns)
-    return found if 0 < found.count <= min(most, _MOST_BYTES // max(largest, 1)) else None
+    return found if 0 < found.count <= min(most, _MAX_BYTES // max(largest, 1)) else None
 
 
 def _coloured(columns: np.ndarray, rows: np.ndarray, row_starts: np.ndarray, count: int) -> np.ndarray:

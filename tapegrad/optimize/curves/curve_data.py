@@ -9,7 +9,7 @@ from tapegrad.foreign import is_masked
 from tapegrad.frontend.tensor.array_checks import real, refuse_subclass
 from tapegrad.pytree import flatten
 
-_LEAST_WEIGHT = np.finfo(np.float64).tiny  # whose square, and that of residuals times it, is zero
+_MIN_WEIGHT = np.finfo(np.float64).tiny  # whose square, and that of residuals times it, is zero
 
 
 class CurveData(NamedTuple):
@@ -157,7 +157,7 @@ def _weights(shape: tuple[int, ...], sigma: Any, mask: Any) -> np.ndarray | None
     if not np.all(usable | out):
         raise ValueError("curve_fit: sigma must be positive, but for points that mask= leaves out")
     # A point whose spread is infinite weighs nothing, but is a degree of freedom as in SciPy; one of weight 0 is not
-    return np.where(out, 0.0, np.maximum(1.0 / np.where(usable, spread, 1.0), _LEAST_WEIGHT))
+    return np.where(out, 0.0, np.maximum(1.0 / np.where(usable, spread, 1.0), _MIN_WEIGHT))
 
 
 def _arranged(weights: np.ndarray | None, shape: tuple[int, ...]) -> np.ndarray | None:

@@ -6,7 +6,7 @@ import numpy as np
 
 from tapegrad.pytree import flatten, paths
 
-_MOST_BARS = 400  # effects that are drawn as bars; of more, their order is drawn as a band
+_MAX_BARS = 400  # effects that are drawn as bars; of more, their order is drawn as a band
 
 
 def draw(fit: Any, figure: Any) -> Any:
@@ -43,7 +43,7 @@ def _draw_parameters(axes: Any, fit: Any) -> None:
 
 def _draw_bars(axes: Any, values: np.ndarray, errors: np.ndarray) -> None:
     places = np.arange(len(values))
-    if len(values) <= _MOST_BARS:
+    if len(values) <= _MAX_BARS:
         axes.errorbar(places, values, yerr=errors, fmt=".", elinewidth=0.8)
         return
     axes.fill_between(places, values - errors, values + errors, alpha=0.3)

@@ -21,7 +21,7 @@ from tapegrad.transforms.jit import jit
 
 _FIRST_STEP, _STEP = 1e-4, 0.02  # of differences: of a parameter, and in standard deviations
 _WEIGHTS = (8 / 12, -1 / 12)  # of the differences one and two steps away
-_MOST_ELEMENTS = 1 << 22  # of right sides at a time
+_MAX_ELEMENTS = 1 << 22  # of right sides at a time
 
 
 def marginal_hessian(model: LatentModel, free: np.ndarray, effects: np.ndarray) -> np.ndarray:
@@ -100,7 +100,7 @@ class Uncertainty:
         by_effects = jacobian(recorded, argnums=1, sparse=True)(*at)
         through = jacobian(recorded, argnums=0)(*at) + by_effects @ self.slopes
         variances = np.einsum("ij,jk,ik->i", through, self.cov, through)
-        most = max(1, _MOST_ELEMENTS // max(1, len(self._effects)))
+        most = max(1, _MAX_ELEMENTS // max(1, len(self._effects)))
         for begin in range(0, len(values), most):
             rows = by_effects[begin : begin + most].toarray()
             variances[begin : begin + most] += np.sum(rows * self.factor.solve(rows.T).data.T, axis=1)

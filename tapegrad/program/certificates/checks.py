@@ -26,7 +26,7 @@ from tapegrad.program.streams.spec import COLUMNS, JVP, NEVER
 
 _OTHER_POINTS, _POINT_STEP = 3, 1e-4  # near the inputs, where a kink at them is none; relative
 MAX_NOISE_FACTOR = 1e3  # times what rounding the inputs makes: up to there nothing can be told
-_LEAST_SHARE = 1e-3  # of an element in an even direction
+_MIN_SHARE = 1e-3  # of an element in an even direction
 
 
 class ProgramCheck(NamedTuple):
@@ -179,7 +179,7 @@ def _even(tangents: list[np.ndarray], cotangents: list[np.ndarray]) -> list[np.n
     mean = sum(float(size.sum()) for size in sizes) / max(sum(size.size for size in sizes), 1)
     if not 0 < mean < np.inf:
         return tangents
-    shares = [mean / (size + _LEAST_SHARE * mean) for size in sizes]
+    shares = [mean / (size + _MIN_SHARE * mean) for size in sizes]
     return [np.asarray(each * share, each.dtype) for each, share in zip(tangents, shares, strict=True)]
 
 

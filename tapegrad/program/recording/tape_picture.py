@@ -12,7 +12,7 @@ from tapegrad.program.programs.program import Program
 
 _COLOURS = ("#4477aa", "#ee8866", "#44aa88", "#aa4499", "#ccaa33", "#66aadd", "#bb5566", "#88aa44")
 _MARGIN, _ROW, _CHARACTER, _LANE = 14.0, 16.0, 7.3, 18.0  # pixels
-_MOST_CHARACTERS, _MOST_LANES, _MOST_LINES = 76, 12, 1000
+_MAX_CHARACTERS, _MAX_LANES, _MAX_LINES = 76, 12, 1000
 _TOP = _MARGIN + 3 * _ROW  # of the listing and of the workspace
 _WORKSPACE = 340.0, 220.0  # its width, and its least height
 _NUMBERED = re.compile(r" *(\d+)  ")
@@ -36,11 +36,11 @@ def draw_tape(
     """
     shown = _shown(lines)
     lanes = _lanes(segments)
-    text = _MARGIN + _CHARACTER * min(max(map(len, shown), default=0), _MOST_CHARACTERS)
+    text = _MARGIN + _CHARACTER * min(max(map(len, shown), default=0), _MAX_CHARACTERS)
     beside = text + 24 + _LANE * (1 + max(lanes, default=-1))
     bottom = _TOP + max(_ROW * len(shown), _WORKSPACE[1])
     width = max(beside + 24 + _WORKSPACE[0] + _MARGIN, 700)
-    below = min(len(segments), _MOST_LANES)
+    below = min(len(segments), _MAX_LANES)
     picture = Picture(width, bottom + _ROW * (below + 2) + _MARGIN)
     picture.text((_MARGIN, _MARGIN + 12), f"tape of {_count(lines)} instructions", size=14)
     heights = _draw_listing(picture, shown)
@@ -57,9 +57,9 @@ def draw_tape(
 
 def _shown(lines: Sequence[str]) -> list[str]:
     """Return the lines without the middle of a very long tape."""
-    if len(lines) <= _MOST_LINES:
+    if len(lines) <= _MAX_LINES:
         return list(lines)
-    half = _MOST_LINES // 2
+    half = _MAX_LINES // 2
     return [*lines[:half], f"... {len(lines) - 2 * half:,} more lines", *lines[-half:]]
 
 
@@ -78,9 +78,9 @@ def _lanes(segments: Sequence[ShownSegment]) -> list[int]:
     for segment in segments:
         first, last = min(segment.instructions, default=0), max(segment.instructions, default=0)
         lane = next((k for k, end in enumerate(ends) if end < first), len(ends))
-        if lane == len(ends) and lane < _MOST_LANES:
+        if lane == len(ends) and lane < _MAX_LANES:
             ends.append(last)
-        lane = min(lane, _MOST_LANES - 1)
+        lane = min(lane, _MAX_LANES - 1)
         ends[lane] = max(ends[lane], last)
         found.append(lane)
     return found
@@ -94,7 +94,7 @@ def _draw_listing(picture: Picture, lines: Sequence[str]) -> dict[int, float]:
         found = _NUMBERED.match(line)
         if found:
             heights[int(found[1])] = y
-        picture.text((_MARGIN, y + 12), line, TEXT_COLOUR if found else FAINT_COLOUR, most=_MOST_CHARACTERS)
+        picture.text((_MARGIN, y + 12), line, TEXT_COLOUR if found else FAINT_COLOUR, most=_MAX_CHARACTERS)
     return heights
 
 

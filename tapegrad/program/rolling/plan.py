@@ -11,7 +11,7 @@ from tapegrad.ops.params import read as read_params
 from tapegrad.ops.structural.indexing import WriteParams
 from tapegrad.program.rolling.section import WRITE, LoneInstruction, NoLoopError, Part
 from tapegrad.program.rolling.stretches import MIN_REPETITIONS
-from tapegrad.program.rolling.wires import MOST_DEPTH, Outside, Produced, Repetitions, Wire
+from tapegrad.program.rolling.wires import MAX_DEPTH, Outside, Produced, Repetitions, Wire
 
 _MAX_SKIPPED_REPETITIONS = 2  # left out before a loop
 
@@ -265,7 +265,7 @@ class Plan:
                 latest = min(filter(None, (latest, (back, -i, i))))
         if latest is None:
             return self._element(Part(self._before_writes(group), view, step))
-        if latest[0] > MOST_DEPTH:
+        if latest[0] > MAX_DEPTH:
             raise NoLoopError("what is read was written many iterations before")
         return self._noted(Use(LoopValue(latest[2], True), latest[0], shape=view.shape))
 

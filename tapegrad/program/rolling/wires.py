@@ -9,7 +9,7 @@ from tapegrad.engine.tape.fields.layout import NONE
 from tapegrad.program.rolling.section import WRITE, Section
 from tapegrad.program.rolling.stretches import MIN_REPETITIONS, Stretch
 
-MOST_DEPTH = 16  # repetitions that a value is carried over
+MAX_DEPTH = 16  # repetitions that a value is carried over
 _READ_REPETITIONS = 4  # that wires can be read off
 _MAX_JOINED_REPETITIONS = 6  # equal by their kinds, and one by their operands
 
@@ -120,7 +120,7 @@ class Repetitions:
         middle, period = self.middle, self.stretch.period
         step, along = self._steady(self.offset[:, j, o])
         distance = self.number[:, j] - self.producer[:, j, o]
-        near = self.producer[middle, j, o] != NONE and distance[middle] <= j + MOST_DEPTH * period
+        near = self.producer[middle, j, o] != NONE and distance[middle] <= j + MAX_DEPTH * period
         if near and distance[middle] == distance[middle + 1]:
             self.valid &= (distance == distance[middle]) & along & (self.producer[:, j, o] != NONE)
             depth = max(0, -(-int(distance[middle] - j) // period))

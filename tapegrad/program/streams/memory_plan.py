@@ -17,7 +17,7 @@ from tapegrad.program.streams.stream import WORKSPACE
 
 NEVER = -1  # the last step of a block that nothing uses
 _ALIGNMENT = 64
-_MOST_FENCES = 2_000  # in a workspace; Linux allows a process 65,530 mappings
+_MAX_FENCES = 2_000  # in a workspace; Linux allows a process 65,530 mappings
 
 
 class WorkspaceBlocks(RarelyRead):
@@ -143,7 +143,7 @@ def assign_offsets(bytes_: np.ndarray, start: np.ndarray, stop: np.ndarray) -> t
     return blocks[:, offsets.OFFSET], size
 
 
-def assign_fenced_offsets(bytes_: np.ndarray, most: int = _MOST_FENCES) -> tuple[np.ndarray, int, list[int]]:
+def assign_fenced_offsets(bytes_: np.ndarray, most: int = _MAX_FENCES) -> tuple[np.ndarray, int, list[int]]:
     """Offsets of blocks with pages of their own and a fence behind each; their bytes together, and the fences.
 
     A block ends at its fence, but for what it lacks to a multiple of eight bytes. More than `most` blocks lie in groups

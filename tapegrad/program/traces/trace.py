@@ -51,8 +51,8 @@ from tapegrad.pytree import flatten, unflatten
 _CONTENTS = "the contents of {}, an array that plain NumPy has computed from"
 # What a recording occupies beside its arrays: Python's objects, and for each instruction what a program binds.
 _RECORDING_BYTES, _INSTRUCTION_BYTES = 40_000, 2_000
-_FEWEST_SWEEPS = 16  # of a Jacobian for which it is worth while to look for columns that share them
-_MOST_COLOURS = 64
+_MIN_SWEEPS = 16  # of a Jacobian for which it is worth while to look for columns that share them
+_MAX_COLOURS = 64
 _UNFUSED = {
     NEVER: "fusion is off",
     IF_KNOWN: "fused when replays have cost enough",
@@ -284,11 +284,11 @@ class Trace(Uncopied):
         CertificateError
             If columns share tangents that must not.
         """
-        if sweeps < _FEWEST_SWEEPS or self.writes_arguments:
+        if sweeps < _MIN_SWEEPS or self.writes_arguments:
             return None
         if wrt not in self._shared_columns:
             inputs = [self.recording.inputs[k] for k in wrt]
-            most = min(sweeps // 2, _MOST_COLOURS)
+            most = min(sweeps // 2, _MAX_COLOURS)
             found = shared_columns(self.recording, inputs, self.output_slots[0], most)
             if found is not None:
                 self._certify(ProgramSpec(JACFWD, wrt, values, found))

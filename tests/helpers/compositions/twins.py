@@ -13,7 +13,7 @@ SECOND = np.array([-1 / 560, 8 / 315, -1 / 5, 8 / 5, -205 / 72, 8 / 5, -1 / 5, 8
 THIRD = np.array([-7 / 240, 3 / 10, -169 / 120, 61 / 30, 0, -61 / 30, 169 / 120, -3 / 10, 7 / 240])
 
 _ROUNDING = 1e-11  # between elements that are equal all along a line
-_LEAST_LOGARITHM = -20.0  # of the determinant of a regular matrix
+_MIN_LOGARITHM = -20.0  # of the determinant of a regular matrix
 
 counts: list[int] = []  # of what is singular, in the order of the calls
 
@@ -42,7 +42,7 @@ def _nonzero(found: Any, *operands: Any, **options: Any) -> int:
 
 def _regular(found: Any, *operands: Any, **options: Any) -> int:
     """Refuse matrices that are singular but for rounding errors, whose determinants have no sign."""
-    if np.any(found[1] < _LEAST_LOGARITHM):
+    if np.any(found[1] < _MIN_LOGARITHM):
         raise np.linalg.LinAlgError("singular")
     return 0
 

@@ -23,7 +23,7 @@ from tapegrad.engine.kernels.language.inlining import always_inline, noinline
 from tapegrad.engine.kernels.language.lapack import MAX_SMALL_ROWS, factor_bytes, triangle_bytes
 from tapegrad.engine.kernels.language.raw_memory import size_of, stack_i64
 
-LEAST_PRODUCT, MOST_PRODUCT = 2.0**-1000, 2.0**1000  # bounds of partial products of pivots
+MIN_PRODUCT, MAX_PRODUCT = 2.0**-1000, 2.0**1000  # bounds of partial products of pivots
 _ROWS = MAX_SMALL_ROWS * LANE_BYTES // 8
 
 
@@ -37,9 +37,7 @@ def _of_lanes(factor: int, n: int, last: int, zero: Any) -> tuple[Any, Any]:
     for i in range(n):
         pivot = gathered(factor + (i + n * i) * size, stride, last, zero)
         value = value * where(equal(lanes_at(rows, i, zero), spread(i, zero)), one, opposite) * pivot
-        inside = less(spread(LEAST_PRODUCT, zero), sizes(value)) & less(
-            sizes(value), spread(MOST_PRODUCT, zero)
-        )
+        inside = less(spread(MIN_PRODUCT, zero), sizes(value)) & less(sizes(value), spread(MAX_PRODUCT, zero))
         extreme = extreme | unless(inside)
     return value, extreme
 

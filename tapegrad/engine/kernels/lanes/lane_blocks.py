@@ -28,8 +28,8 @@ from tapegrad.engine.kernels.language.raw_memory import size_of, stack_i64
 
 _SQUARE = LANE_BYTES * LANE_BYTES // 32  # 64-bit integers of a square of lanes by lanes numbers, at most
 # Bounds of numbers whose squares, and roundings of these, are neither 0 nor infinite
-_LEAST_SIZE, _MOST_SIZE = 1e-130, 1e130
-_LEAST_SINGLE, _MOST_SINGLE = 1e-10, 1e15
+_MIN_SIZE, _MAX_SIZE = 1e-130, 1e130
+_MIN_SINGLE, _MAX_SINGLE = 1e-10, 1e15
 
 # --- squares of numbers: as many of each matrix as there are lanes ---------------------------------------------
 
@@ -127,8 +127,8 @@ def scatter_transposed(block: int, m: int, n: int, into: int, stride: int, last:
 def is_ordinary(block: int, count: int, zero: Any) -> bool:
     """Return whether all numbers of a block are finite, and zero or of a size whose squares lose no digits."""
     double = size_of(zero) == 8
-    least = spread(_LEAST_SIZE if double else _LEAST_SINGLE, zero)
-    most, none = spread(_MOST_SIZE if double else _MOST_SINGLE, zero), spread(0, zero)
+    least = spread(_MIN_SIZE if double else _MIN_SINGLE, zero)
+    most, none = spread(_MAX_SIZE if double else _MAX_SINGLE, zero), spread(0, zero)
     highest, lowest = none, most
     for e in range(count):
         value = sizes(lanes_at(block, e, zero))

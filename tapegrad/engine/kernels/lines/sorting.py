@@ -30,7 +30,7 @@ _RUN = 16  # elements of a run that is sorted by insertion
 _MIN_RADIX_KEYS = 64  # smallest number of elements for a radix sort
 _BYTES, _VALUES = 8, 256  # of a key; of a byte
 _FEW_BYTES, _MAX_FEW = 4, 1 << 16  # highest bytes that tell most floats apart, of up to so many
-_MOST_MOVES = 4  # for each element, by insertion
+_MAX_MOVES = 4  # for each element, by insertion
 _COUNTS = 8 * _BYTES * _VALUES  # bytes of memory for a count of each value of each byte
 _LAST = 0x7FFFFFFFFFFFFFFF  # key of nan
 _MAGNITUDE = 0x7FFFFFFFFFFFFFFF
@@ -139,7 +139,7 @@ def _distribute(
 @noinline
 def _insert(keys: int, positions: int, count: int) -> bool:
     """Sort by insertion; return False if that takes too long, with what is equal still in its order."""
-    left = _MOST_MOVES * count
+    left = _MAX_MOVES * count
     for i in range(1, count):
         key = load_i64(keys, i)
         if load_i64(keys, i - 1) > key:

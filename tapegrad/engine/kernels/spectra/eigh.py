@@ -57,7 +57,7 @@ from tapegrad.engine.kernels.systems.stacks import (
 from tapegrad.ops.structural.matrices import EighParams
 
 LIBRARY = libraries(("eigh",), "syevd")
-_FEWEST = 4  # rows of matrices of which one alone is not given to LAPACK
+_MAX_ROWS_OF_ONE = 4  # of a matrix alone that is not given to LAPACK
 SAME = 1e4  # roundings by which equal cotangents may differ
 
 
@@ -110,7 +110,7 @@ def eigh_forward(frame: int, loops: int, routines: Lapack) -> int:
     n, size = p.n, size_of(zero)
     if n == 0:
         return 0
-    in_lanes = n <= (MAX_ROWS if p.matrices >= MIN_LANE_MATRICES else _FEWEST)
+    in_lanes = n <= (MAX_ROWS if p.matrices >= MIN_LANE_MATRICES else _MAX_ROWS_OF_ONE)
     scratch = max(_work_fields(n) * size + (3 + 5 * n) * 4, block_bytes(n) if in_lanes else 0)
     sizes = Sizes(n * n * size, 0, result_bytes(n, zero), scratch)
     return for_each_block(frame, loops, routines, p, sizes, in_lanes, decompose_block, _decompose)

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from tapegrad.engine.kernels.lanes.determinants_lanes import (
-    LEAST_PRODUCT,
-    MOST_PRODUCT,
+    MAX_PRODUCT,
+    MIN_PRODUCT,
     det_of_stack,
     signs_and_products,
 )
@@ -104,7 +104,7 @@ def _product_of_pivots(t: Matrix, zero: Any) -> tuple[float, float]:
     for i in range(t.rows):
         pivot = abs(np.float64(at(t, i, i, zero)))
         following = float(product * pivot)
-        if not (LEAST_PRODUCT < following < MOST_PRODUCT):
+        if not (MIN_PRODUCT < following < MAX_PRODUCT):
             total += np.log(product) + np.log(pivot)
             following = 1.0
         product = following

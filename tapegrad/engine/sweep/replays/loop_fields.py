@@ -9,7 +9,7 @@ instruction; those of sequences go on by `STEP` elements with each iteration.
 (
     LENGTH,  # number of iterations; -1 if a condition ends the loop
     REVERSED,  # 1 if the iterations go from the last element of the sequences to the first
-    MOST,  # most iterations of a loop that a condition ends; -1: no limit
+    MAX_ITERATIONS,  # of a loop that a condition ends; -1: no limit
     PERIOD,  # iterations between two looks at interrupts
     BLOCK_BYTES,
     PACKED_DTYPE,  # of the operands and results of the instruction
@@ -44,9 +44,9 @@ instruction; those of sequences go on by `STEP` elements with each iteration.
     DOT_STACKED,
     DOT_FINAL,
     DOT_HAND_ON,
-    STRAIGHT_VALUES,  # address of a straight body that runs the body's program, 0: none
-    STRAIGHT_PULLBACK,  # of one that runs its pullback
-    STRAIGHT_AGAIN,  # of one that runs the body's program in the reverse run, for the carry alone
+    SEGMENT_VALUES,  # address of the segment that runs the body's program, 0: none
+    SEGMENT_PULLBACK,  # of one that runs its pullback
+    SEGMENT_AGAIN,  # of one that runs the body's program in the reverse run, for the carry alone
     FAILED_AT,  # the iteration that failed
     FAILED_CARRY,  # address of memory for the carry at that iteration
     CURSOR,  # offset in the block of the leaf of the carry that says which elements an iteration takes, 0: none
@@ -59,8 +59,8 @@ LOOP_FIELDS = 45
 (
     LEFT,  # iterations to the next look at interrupts
     REACHED,  # the iteration that a run has come to
-    CHECKED,  # 1 if guards of a straight pullback hold
-    FRAMES,  # address of memory for the frames of the reverse run's straight bodies
+    CHECKED,  # 1 if guards of a pullback of one segment hold
+    FRAMES,  # address of memory for the frames of the reverse run's segments
     UNTIMED,  # iterations by programs to the next look at the clock
     STRIDE,  # iterations by programs between two looks at the clock
     TIMED_AT,  # the last time that was read, in ns; 0: none
@@ -91,7 +91,7 @@ PROGRAM_FIELDS = 8
 ) = range(5)
 MOVE_FIELDS = 5
 
-# Fields of a straight body: a kernel that runs all iterations. Its slots follow.
+# Fields of a segment that is a body: a kernel that runs all iterations. Its slots follow.
 (
     KERNEL,
     HAS_STACKED,  # 1 if it writes stacked results, or reads their cotangents
@@ -99,7 +99,7 @@ MOVE_FIELDS = 5
     SLOTS,  # number of slots; at most MAX_SLOTS
     MOVING,  # number of slots whose address differs between runs; their numbers follow the slots
 ) = range(5)
-STRAIGHT_FIELDS = 5
+SEGMENT_FIELDS = 5
 MAX_SLOTS = 255
 
 # Fields of a slot, which is an address in the kernel's frame, behind the number of iterations.

@@ -191,7 +191,7 @@ def goes_on(loop, block, iteration):
         return -status
     if load_u8(block, load_i64(loop, loop_field.FLAG)) == 0:
         return 0
-    most = load_i64(loop, loop_field.MOST)
+    most = load_i64(loop, loop_field.MAX_ITERATIONS)
     return -TOO_MANY_ITERATIONS if 0 <= most <= iteration else 1
 
 

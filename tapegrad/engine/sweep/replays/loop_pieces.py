@@ -1,6 +1,6 @@
 """Pieces of a loop: many of its iterations, forward, in reverse and by tangents, on its block of memory.
 
-The kernels of straight bodies run them with the loop inside; of other bodies each iteration runs a program.
+A body that is one segment runs in one kernel, with the loop inside; of other bodies each iteration runs a program.
 """
 
 from tapegrad.engine.codegen.translator.compiler import inline_njit, shared_njit
@@ -37,13 +37,13 @@ from tapegrad.engine.sweep.replays.loop_moves import (
 _FRAME_BYTES = 8 * (MAX_SLOTS + 1)
 FRAMES_FIELDS = 2 * (MAX_SLOTS + 1 + BASES)
 
-# --- straight bodies ---------------------------------------------------------------------------------------------
+# --- bodies of one segment ------------------------------------------------------------------------------------------
 
 
 @inline_njit
-def _place_slot(straight, frame, bases, k, iteration, at):
+def _place_slot(segment, frame, bases, k, iteration, at):
     """Write the address of a slot, which is the memory of its base, by what the slot says of an iteration."""
-    slot = straight + 8 * (loop_field.STRAIGHT_FIELDS + loop_field.SLOT_FIELDS * k)
+    slot = segment + 8 * (loop_field.SEGMENT_FIELDS + loop_field.SLOT_FIELDS * k)
     base = load_i64(slot, loop_field.BASE)
     index = iteration if base == loop_field.OF_STATES else at
     offset = load_i64(slot, loop_field.BASE_OFFSET) + index * load_i64(slot, loop_field.BASE_STEP)
@@ -51,29 +51,29 @@ def _place_slot(straight, frame, bases, k, iteration, at):
 
 
 @inline_njit
-def _run_straight(loop, straight, frame, bases, iteration, count):
-    """Run iterations by the kernel of a straight body, from one of them on or back. Return a status.
+def _run_segment(loop, segment, frame, bases, iteration, count):
+    """Run iterations by the segment of a body, from one of them on or back. Return a status.
 
     `bases` leads to the memory of slots, by what these say of it; `frame` has room for the kernel's frame.
     """
     at = position_of(loop, iteration)
     store_i64(frame, 0, count)
-    for k in range(load_i64(straight, loop_field.SLOTS)):
-        _place_slot(straight, frame, bases, k, iteration, at)
-    return call_kernel(load_i64(straight, loop_field.KERNEL), frame, 0)
+    for k in range(load_i64(segment, loop_field.SLOTS)):
+        _place_slot(segment, frame, bases, k, iteration, at)
+    return call_kernel(load_i64(segment, loop_field.KERNEL), frame, 0)
 
 
 @inline_njit
-def _run_on(loop, straight, frame, bases, iteration, count):
+def _run_on(loop, segment, frame, bases, iteration, count):
     """Run other iterations by a frame that has been used, in which only the slots that move are written."""
     if load_i64(frame, 0) == 0:
-        return _run_straight(loop, straight, frame, bases, iteration, count)
-    at, slots = position_of(loop, iteration), load_i64(straight, loop_field.SLOTS)
-    moving = straight + 8 * (loop_field.STRAIGHT_FIELDS + loop_field.SLOT_FIELDS * slots)
+        return _run_segment(loop, segment, frame, bases, iteration, count)
+    at, slots = position_of(loop, iteration), load_i64(segment, loop_field.SLOTS)
+    moving = segment + 8 * (loop_field.SEGMENT_FIELDS + loop_field.SLOT_FIELDS * slots)
     store_i64(frame, 0, count)
-    for k in range(load_i64(straight, loop_field.MOVING)):
-        _place_slot(straight, frame, bases, load_i64(moving, k), iteration, at)
-    return call_kernel(load_i64(straight, loop_field.KERNEL), frame, 0)
+    for k in range(load_i64(segment, loop_field.MOVING)):
+        _place_slot(segment, frame, bases, load_i64(moving, k), iteration, at)
+    return call_kernel(load_i64(segment, loop_field.KERNEL), frame, 0)
 
 
 @inline_njit
@@ -87,14 +87,14 @@ def _set_bases(bases, block, x, x_bar, y, states):
 
 
 @shared_njit
-def _run_all_straight(loop, block, x, y, first, last):
+def _run_all_segment(loop, block, x, y, first, last):
     """Run iterations of a known number, looking at interrupts in between. Return a status."""
-    straight, frame, bases = load_i64(loop, loop_field.STRAIGHT_VALUES), stack_i64(256), stack_i64(BASES)
+    segment, frame, bases = load_i64(loop, loop_field.SEGMENT_VALUES), stack_i64(256), stack_i64(BASES)
     _set_bases(bases, block, x, 0, y, states_of(loop, y))
     status = 0
     while first < last and status == 0:
         count = min(last - first, load_i64(loop, loop_field.PERIOD))
-        status = _run_straight(loop, straight, frame, bases, first, count)
+        status = _run_segment(loop, segment, frame, bases, first, count)
         first += count
         if status == 0:
             status = is_stopped(loop, block, count)
@@ -103,14 +103,14 @@ def _run_all_straight(loop, block, x, y, first, last):
 
 
 @shared_njit
-def _run_straight_while(loop, block, x, y, iteration):
+def _run_segment_while(loop, block, x, y, iteration):
     """Run iterations until the condition ends them. Return a status.
 
     The kernel stores each carry: those that there is no room for go to memory that is thrown away.
     """
-    straight, frame, bases = load_i64(loop, loop_field.STRAIGHT_VALUES), stack_i64(256), stack_i64(BASES)
+    segment, frame, bases = load_i64(loop, loop_field.SEGMENT_VALUES), stack_i64(256), stack_i64(BASES)
     bytes_, capacity = load_i64(loop, loop_field.CARRY_BYTES), load_i64(loop, loop_field.CAPACITY)
-    period, most = load_i64(loop, loop_field.PERIOD), load_i64(loop, loop_field.MOST)
+    period, most = load_i64(loop, loop_field.PERIOD), load_i64(loop, loop_field.MAX_ITERATIONS)
     _set_bases(bases, block, x, 0, y, states_of(loop, y))
     status, done, count, room = 0, 0, 0, 0
     while status == 0 and done == count:
@@ -129,7 +129,7 @@ def _run_straight_while(loop, block, x, y, iteration):
             more = goes_on(loop, block, iteration)
             status = -more if more < 0 else 0
             break
-        status = _run_straight(loop, straight, frame, bases, iteration, count)
+        status = _run_segment(loop, segment, frame, bases, iteration, count)
         done = load_i64(frame, 0)
         iteration += done
         if status == 0:
@@ -140,12 +140,12 @@ def _run_straight_while(loop, block, x, y, iteration):
 
 
 @shared_njit
-def _run_straight_again(loop, block, x, first, last, state, target, step):
+def _run_segment_again(loop, block, x, first, last, state, target, step):
     """Run iterations from a stored carry to another. Return a status.
 
     The carry before each of them is stored, too, `step` bytes apart, or if that is 0 where it does no harm.
     """
-    straight, frame = load_i64(loop, loop_field.STRAIGHT_AGAIN), load_i64(block, loop_field.FRAMES)
+    segment, frame = load_i64(loop, loop_field.SEGMENT_AGAIN), load_i64(block, loop_field.FRAMES)
     bases, status = frame + _FRAME_BYTES, 0
     while first < last and status == 0:
         count = min(last - first, load_i64(loop, loop_field.PERIOD))
@@ -154,7 +154,7 @@ def _run_straight_again(loop, block, x, first, last, state, target, step):
         store_i64(bases, loop_field.FROM_STATE, state)
         store_i64(bases, loop_field.TO_STATE, end)
         store_i64(bases, loop_field.STATES_STEP, step)
-        status = _run_on(loop, straight, frame, bases, first, count)
+        status = _run_on(loop, segment, frame, bases, first, count)
         first += count
         state = end
         if status == 0:
@@ -163,18 +163,18 @@ def _run_straight_again(loop, block, x, first, last, state, target, step):
 
 
 @shared_njit
-def _pull_straight(loop, block, x, x_bar, y_bar, first, last, states):
+def _pull_segment(loop, block, x, x_bar, y_bar, first, last, states):
     """Pull the cotangents through iterations, from the last of them on. Return a status.
 
     `states` is where the carry of iteration 0 would be stored.
     """
-    straight, frame = load_i64(loop, loop_field.STRAIGHT_PULLBACK), load_i64(block, loop_field.FRAMES)
+    segment, frame = load_i64(loop, loop_field.SEGMENT_PULLBACK), load_i64(block, loop_field.FRAMES)
     frame += _FRAME_BYTES + 8 * BASES
     bases, status = frame + _FRAME_BYTES, 0
     _set_bases(bases, block, x, x_bar, y_bar, states)
     while first < last and status == 0:
         count = min(last - first, load_i64(loop, loop_field.PERIOD))
-        status = _run_on(loop, straight, frame, bases, last - 1, count)
+        status = _run_on(loop, segment, frame, bases, last - 1, count)
         last -= count
         if status == 0:
             status = is_stopped(loop, block, count)
@@ -190,10 +190,10 @@ def connect_frames(block, memory):
 
 
 @inline_njit
-def _pulls_straight(loop, y_bar):
-    """Return whether the pullback has a straight body, which can read all that it needs."""
-    straight = load_i64(loop, loop_field.STRAIGHT_PULLBACK)
-    return straight != 0 and (y_bar != 0 or load_i64(straight, loop_field.HAS_STACKED) == 0)
+def _pulls_segment(loop, y_bar):
+    """Return whether the pullback is one segment, which can read all that it needs."""
+    segment = load_i64(loop, loop_field.SEGMENT_PULLBACK)
+    return segment != 0 and (y_bar != 0 or load_i64(segment, loop_field.HAS_STACKED) == 0)
 
 
 # --- forward, and by tangents ------------------------------------------------------------------------------------
@@ -235,13 +235,13 @@ def run_by_programs(loop, which, block, x, x_dot, y, iteration, end):
 @shared_njit
 def run_values(loop, block, x, y, first, last):
     """Run iterations from one of them to the last, -1 if a condition ends them. Return a status."""
-    straight = load_i64(loop, loop_field.STRAIGHT_VALUES)
-    end = last if straight == 0 else first + load_i64(straight, loop_field.GUARDED)
+    segment = load_i64(loop, loop_field.SEGMENT_VALUES)
+    end = last if segment == 0 else first + load_i64(segment, loop_field.GUARDED)
     status = run_by_programs(loop, loop_field.VALUES, block, x, 0, y, first, end)
-    if status == 0 and straight != 0 and load_i64(block, loop_field.REACHED) == end:
+    if status == 0 and segment != 0 and load_i64(block, loop_field.REACHED) == end:
         if last < 0:
-            return _run_straight_while(loop, block, x, y, end)
-        return _run_all_straight(loop, block, x, y, end, last)
+            return _run_segment_while(loop, block, x, y, end)
+        return _run_all_segment(loop, block, x, y, end, last)
     return status
 
 
@@ -254,8 +254,8 @@ def advance(loop, block, x, first, last, state, target, step):
 
     If `step` is not 0, the carry before each of them is stored, too, so many bytes apart from the first on.
     """
-    if load_i64(loop, loop_field.STRAIGHT_AGAIN) != 0:
-        return _run_straight_again(loop, block, x, first, last, state, target, step)
+    if load_i64(loop, loop_field.SEGMENT_AGAIN) != 0:
+        return _run_segment_again(loop, block, x, first, last, state, target, step)
     carry, bytes_, status = (
         block + load_i64(loop, loop_field.CARRY),
         load_i64(loop, loop_field.CARRY_BYTES),
@@ -293,17 +293,17 @@ def _pull_by_program(loop, block, x, x_bar, y_bar, iteration, state):
 @shared_njit
 def pull_stored(loop, block, x, x_bar, y_bar, first, last, states):
     """Pull the cotangents through iterations whose carries are stored, from the last of them on. Return a status."""
-    straight, bytes_ = _pulls_straight(loop, y_bar), load_i64(loop, loop_field.CARRY_BYTES)
+    segment, bytes_ = _pulls_segment(loop, y_bar), load_i64(loop, loop_field.CARRY_BYTES)
     states -= first * bytes_
     by_program, status = last - first, 0
-    if straight:
-        unchecked = load_i64(load_i64(loop, loop_field.STRAIGHT_PULLBACK), loop_field.GUARDED)
+    if segment:
+        unchecked = load_i64(load_i64(loop, loop_field.SEGMENT_PULLBACK), loop_field.GUARDED)
         by_program = min(by_program, unchecked * (1 - load_i64(block, loop_field.CHECKED)))
     while by_program > 0 and status == 0:
         last -= 1
         by_program -= 1
         status = _pull_by_program(loop, block, x, x_bar, y_bar, last, states + last * bytes_)
         store_i64(block, loop_field.CHECKED, 1)
-    if status == 0 and straight:
-        status = _pull_straight(loop, block, x, x_bar, y_bar, first, last, states)
+    if status == 0 and segment:
+        status = _pull_segment(loop, block, x, x_bar, y_bar, first, last, states)
     return status

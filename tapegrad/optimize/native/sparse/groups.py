@@ -12,7 +12,7 @@ from tapegrad.engine.elimination.analysis import Lists
 from tapegrad.optimize.native.loops.sparse import grouping
 
 _MAX_ELIMINATED_COLUMNS = 8  # of a group: its block is factored without BLAS
-_LEAST_SHARE = 2  # of the columns that are eliminated, by those that are left
+_MIN_SHARE = 2  # of the columns that are eliminated, by those that are left
 
 
 class Groups(NamedTuple):
@@ -77,7 +77,7 @@ def find_groups(rows: int, by_column: Lists, eliminate: bool | None) -> Groups:
     if eliminate is not False:
         chosen = _independent(rows, by_column, one, sizes)
         taken = int(np.sum(sizes[chosen]))
-        if eliminate is None and taken < _LEAST_SHARE * (len(group) - taken):
+        if eliminate is None and taken < _MIN_SHARE * (len(group) - taken):
             chosen = chosen[:0]
     return _in_order(group, sizes, chosen)
 

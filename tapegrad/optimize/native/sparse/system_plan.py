@@ -14,7 +14,7 @@ from tapegrad.optimize.native.loops.sparse.products import ROWS_TOGETHER
 from tapegrad.optimize.native.loops.sparse.sparse_fields import SystemFields
 from tapegrad.optimize.native.sparse.groups import Groups, addresses, alike, find_groups, spans
 
-_MOST_ADDED = 4  # elements that elimination may add, by those of J^T J, from so many of these on:
+_MAX_ADDED = 4  # elements that elimination may add, by those of J^T J, from so many of these on:
 _MANY_ELEMENTS = 10_000_000
 
 
@@ -87,7 +87,7 @@ class SystemPlan:
         blocks = np.unique(np.concatenate([of_others, of_panels, own]))
         lengths = _block_sizes(blocks, sizes)
         before = int(np.sum(_block_sizes(of_others, sizes)))
-        if np.sum(lengths) > max(_MOST_ADDED * (before + panels.starts[-1]), _MANY_ELEMENTS):
+        if np.sum(lengths) > max(_MAX_ADDED * (before + panels.starts[-1]), _MANY_ELEMENTS):
             return False
         triangles = _starts(sizes[:count] * (sizes[:count] + 1) // 2)
         starts = _starts(lengths)

@@ -15,13 +15,13 @@ from tapegrad.engine.codegen.mathematics.inverse_trigonometric import arctan2_pa
 from tapegrad.engine.codegen.mathematics.power import precise_logarithm
 
 _NAN, _LARGEST = float("nan"), 1.7976931348623157e308
-_MOST_FACTORS, _BITS = 100.0, 7  # whole exponents are smaller, and have so many bits
+_MAX_FACTORS, _BITS = 100.0, 7  # whole exponents are smaller, and have so many bits
 
 
 def power(re: Value, im: Value, re2: Value, im2: Value) -> Parts:
     """Compute power. To the exponent 0 it is 1, and of 0 it is 0, or NaN if the exponent's real part is negative."""
     body, z, w = re.body, (re, im), (re2, im2)
-    is_whole = (rint(re2).equal(re2) & im2.equal(0.0)) & (absolute(re2) < _MOST_FACTORS)
+    is_whole = (rint(re2).equal(re2) & im2.equal(0.0)) & (absolute(re2) < _MAX_FACTORS)
     is_zero = re.equal(0.0) & im.equal(0.0)
     by_factors = _by_factors(z, select(is_whole, re2, 0.0))
     others = ~(is_whole | is_zero)

@@ -12,7 +12,7 @@ from tapegrad.loops.programs import BodyPrograms
 FIXED, MOVING, CARRIED, HANDED_ON, WRITTEN, ADDED, SUMMED, UNREAD, FLAG = range(9)
 
 
-class Place(NamedTuple):
+class ArgumentAddress(NamedTuple):
     """Address of an argument of a body's program in each iteration.
 
     Attributes
@@ -31,7 +31,7 @@ class Place(NamedTuple):
     direction
         1 if iterations go from the first such place to the last, -1 if back.
     by_cursor
-        Whether the carry says which of these places an iteration takes.
+        Whether the carry says which of these an iteration takes.
     """
 
     role: int
@@ -81,65 +81,67 @@ class BlockLayout(NamedTuple):
     data: tuple[bool, ...]
     cursor: int
 
-    def of_values(self, body: BodyPrograms, constants: Sequence[int]) -> list[Place]:
-        """Return the places of the arguments of the values."""
+    def of_values(self, body: BodyPrograms, constants: Sequence[int]) -> list[ArgumentAddress]:
+        """Return the addresses of the arguments of the values."""
         operands = [self._operand(k, self.forth) for k in self._numbers(constants)]
         return [*operands, *(self._result(k, view) for k, view in enumerate(body.results))]
 
-    def of_condition(self, constants: Sequence[int], flag: int) -> list[Place]:
-        """Return the places of the arguments of the condition, whose result has an offset in the block."""
+    def of_condition(self, constants: Sequence[int], flag: int) -> list[ArgumentAddress]:
+        """Return the addresses of the arguments of the condition, whose result has an offset in the block."""
         first = self.carry + self.sequences
         numbers = [*range(self.carry), *(first + number for number in constants)]
-        result = Place(FLAG, View.in_c_order((), np.dtype(np.bool_)), field.IN_BLOCK, flag)
+        result = ArgumentAddress(FLAG, View.in_c_order((), np.dtype(np.bool_)), field.IN_BLOCK, flag)
         return [*(self._operand(k, 1) for k in numbers), result]
 
-    def of_pullback(self, body: BodyPrograms, constants: Sequence[int]) -> list[Place]:
-        """Return the places of the arguments of the pullback."""
+    def of_pullback(self, body: BodyPrograms, constants: Sequence[int]) -> list[ArgumentAddress]:
+        """Return the addresses of the arguments of the pullback."""
         numbers = self._numbers(constants)
         operands = [self.stored(k, -1) if k < self.carry else self._operand(k, -self.forth) for k in numbers]
         seeds = [self._seed(k, body.results[k]) for k in body.float_results]
         return [*operands, *seeds, *(self._bar(numbers[k]) for k in body.floats)]
 
-    def stored(self, k: int, direction: int) -> Place:
+    def stored(self, k: int, direction: int) -> ArgumentAddress:
         """Return where leaf k of the carries is stored."""
         offset = self.operands[k] - self.operands[0]
-        return Place(MOVING, self.leaves[k], field.OF_STATES, offset, k, self.carry_bytes, direction)
+        return ArgumentAddress(
+            MOVING, self.leaves[k], field.OF_STATES, offset, k, self.carry_bytes, direction
+        )
 
     def _numbers(self, constants: Sequence[int]) -> list[int]:
         arguments = self.carry + self.sequences
         return [*range(arguments), *(arguments + number for number in constants)]
 
-    def _operand(self, k: int, direction: int) -> Place:
+    def _operand(self, k: int, direction: int) -> ArgumentAddress:
         view = self.leaves[k]
         if self.carry <= k < self.carry + self.sequences:
             return self._element(MOVING, view, field.OF_X, self.starts[k], direction)
         is_carried = k < self.carry
-        return Place(
+        return ArgumentAddress(
             CARRIED if is_carried else FIXED, view, field.IN_BLOCK, self.operands[k], k if is_carried else -1
         )
 
-    def _element(self, role: int, view: View, base: int, start: int, direction: int) -> Place:
+    def _element(self, role: int, view: View, base: int, start: int, direction: int) -> ArgumentAddress:
         """Return the place of an element of a sequence, or of one result among those that are stacked."""
         step = view.size * self.itemsize
-        return Place(role, view, base, start * self.itemsize, -1, step, direction, self.cursor >= 0)
+        return ArgumentAddress(role, view, base, start * self.itemsize, -1, step, direction, self.cursor >= 0)
 
-    def _result(self, k: int, view: View) -> Place:
+    def _result(self, k: int, view: View) -> ArgumentAddress:
         if k < self.carry:
-            return Place(HANDED_ON, view, field.IN_BLOCK, self.operands[k], k)
+            return ArgumentAddress(HANDED_ON, view, field.IN_BLOCK, self.operands[k], k)
         return self._element(WRITTEN, view, field.OF_Y, self.result_starts[k], self.forth)
 
-    def _seed(self, k: int, view: View) -> Place:
+    def _seed(self, k: int, view: View) -> ArgumentAddress:
         """Return the place of the cotangent of a result."""
         if k < self.carry:
-            return Place(CARRIED, view, field.IN_BLOCK, self.result_bars[k], k)
+            return ArgumentAddress(CARRIED, view, field.IN_BLOCK, self.result_bars[k], k)
         return self._element(MOVING, view, field.OF_Y, self.result_starts[k], -self.forth)
 
-    def _bar(self, k: int) -> Place:
+    def _bar(self, k: int) -> ArgumentAddress:
         """Return the place of the cotangent of an operand."""
         view = self.leaves[k]
         if k < self.carry:
-            return Place(HANDED_ON, view, field.IN_BLOCK, self.result_bars[k], k)
+            return ArgumentAddress(HANDED_ON, view, field.IN_BLOCK, self.result_bars[k], k)
         if k >= self.carry + self.sequences:
-            return Place(SUMMED, view, field.IN_BLOCK, self.sums[k])
+            return ArgumentAddress(SUMMED, view, field.IN_BLOCK, self.sums[k])
         role = UNREAD if self.data[k - self.carry : k - self.carry + 1] == (True,) else ADDED
         return self._element(role, view, field.OF_X_BAR, self.starts[k], -self.forth)

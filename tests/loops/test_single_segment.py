@@ -166,12 +166,12 @@ def test_bits_are_those_of_rows(case, options, monkeypatch):
     gradient = tg.value_and_grad(tg.jit(lambda p: case(tg.scan, p, 300, **options)))
     made = []
 
-    class Spy(table.StraightBody):
+    class Spy(table.SingleSegmentBody):
         def __init__(self, *arguments, **options):
             super().__init__(*arguments, **options)
             made.append(self.kernel)
 
-    monkeypatch.setattr(table, "StraightBody", Spy)
+    monkeypatch.setattr(table, "SingleSegmentBody", Spy)
     found = gradient(P)
     assert len(made) >= (1 if case in (narrow, complex_narrow) else 2) + ("checkpoint" in options)
     monkeypatch.setenv("TAPEGRAD_FUSE", "0")

@@ -30,7 +30,7 @@ from tapegrad.engine.kernels.lines.fill import zero_fill
 from tapegrad.engine.sweep.replays import loop_fields as field
 from tapegrad.engine.tape.fields.view import View
 from tapegrad.frontend.conversions.complex_views import part_dtype
-from tapegrad.loops.places import (
+from tapegrad.loops.argument_addresses import (
     ADDED,
     CARRIED,
     FIXED,
@@ -40,7 +40,7 @@ from tapegrad.loops.places import (
     SUMMED,
     UNREAD,
     WRITTEN,
-    Place,
+    ArgumentAddress,
 )
 from tapegrad.ops import CODES, GUARDS
 from tapegrad.program.fusion.shown import PlacedSegment
@@ -60,10 +60,10 @@ _DTYPES: dict[str, np.dtype[Any]] = {
 
 
 _MOVING_BASES = (field.OF_STATES, field.FROM_STATE, field.TO_STATE, field.STATES_STEP)
-_STATES_STEP = Place(FIXED, View.in_c_order((), np.dtype(np.int64)), field.STATES_STEP, 0)
+_STATES_STEP = ArgumentAddress(FIXED, View.in_c_order((), np.dtype(np.int64)), field.STATES_STEP, 0)
 
 
-class NotStraightError(Exception):
+class SeveralSegmentsError(Exception):
     """Raised if a program is no single segment whose lines all have a role."""
 
 
@@ -78,7 +78,7 @@ class FrameSlot(NamedTuple):
 class StoredCursor(NamedTuple):
     """Leaf of the carry that names elements: where it is stored, and how many elements there are."""
 
-    place: Place
+    place: ArgumentAddress
     extent: int
 
 
@@ -126,52 +126,52 @@ class ProgramLines:
         The places of the leaves that the program sets to zero for the next iteration.
     """
 
-    def __init__(self, handle: Handle, places: list[Place], dtype: np.dtype[Any]) -> None:
+    def __init__(self, handle: Handle, places: list[ArgumentAddress], dtype: np.dtype[Any]) -> None:
         self._places, self._dtype = places, dtype
         found = only_segment(handle)
         if found is None:
-            raise NotStraightError
+            raise SeveralSegmentsError
         self._fields, self._casts, self.guarded = found.fields, found.casts, found.guarded
         self._numbers = handle.numbers_of(handle.specializations[0])
         self.segment = found.placed.bound.segment
         in_memory = [(n, line) for n, line in enumerate(self.segment.lines) if line.address >= 0]
         self.place = {number: self._place_of(line) for number, line in in_memory}
         if any(line not in self.segment.kept for role in _RESULTS for line in self.of(role)):
-            raise NotStraightError
+            raise SeveralSegmentsError
         # Zero is added to the others, or nothing reads them
         filled = [self._filled(*fill) for fill in found.fills]
         self.cleared = [place for place in filled if place.role == HANDED_ON]
 
-    def _filled(self, address: int, bytes_: int) -> Place:
+    def _filled(self, address: int, bytes_: int) -> ArgumentAddress:
         """Return the place of an argument that is set to zero."""
         place, offset = self._argument(address)
         if offset or bytes_ != place.view.nbytes or place.role == WRITTEN:
-            raise NotStraightError
+            raise SeveralSegmentsError
         return place
 
-    def _argument(self, address: int) -> tuple[Place, int]:
+    def _argument(self, address: int) -> tuple[ArgumentAddress, int]:
         """Return the place of the argument that a made-up address leads to, and the bytes from its beginning."""
         binding, offset = (address >> RANGE_SHIFT) - 2, address & ((1 << RANGE_SHIFT) - 1)
         if binding < 0 or self._numbers[binding] < 0:
-            raise NotStraightError
+            raise SeveralSegmentsError
         return self._places[self._numbers[binding]], offset
 
-    def _place_of(self, line: SegmentLine) -> Place:
+    def _place_of(self, line: SegmentLine) -> ArgumentAddress:
         """Return where a line in memory is."""
         dtype = _DTYPES.get(line.dtype)
         if dtype is None or line.taken is not None or line.rolled is not None:
-            raise NotStraightError
+            raise SeveralSegmentsError
         address = self._fields[field_of(COUNTS + len(self.segment.counts) + line.address)]
         if address < MADE_UP:
-            return Place(FIXED, View.in_c_order((), dtype), field.ABSOLUTE, address)
+            return ArgumentAddress(FIXED, View.in_c_order((), dtype), field.ABSOLUTE, address)
         place, offset = self._argument(self._casts.get(address, address))
         is_read_as_float = address in self._casts and place.base == field.OF_X
         packed = place.base in (field.OF_X, field.OF_X_BAR, field.OF_Y)
         part = part_dtype(dtype)  # of arguments that are complex numbers
         if (place.view.dtype != part and not is_read_as_float) or (packed and part != self._dtype):
-            raise NotStraightError
+            raise SeveralSegmentsError
         if (dtype.kind == "b") != (place.role == FLAG):
-            raise NotStraightError
+            raise SeveralSegmentsError
         return place._replace(offset=place.offset + offset)
 
     def of(self, role: int) -> list[int]:
@@ -188,7 +188,7 @@ class ProgramLines:
         return place.leaf, place.offset, described.dtype, count
 
 
-class StraightBody:
+class SingleSegmentBody:
     """Kernel of all iterations of a loop in one direction.
 
     Parameters
@@ -218,7 +218,7 @@ class StraightBody:
     def __init__(
         self,
         lines: ProgramLines,
-        kept: list[Place],
+        kept: list[ArgumentAddress],
         cursor: StoredCursor | None = None,
         condition: ProgramLines | None = None,
         again: bool = False,
@@ -243,10 +243,10 @@ class StraightBody:
         )
         segment = without_dead_rows(lines.segment, iterated.results)
         if len(self.slots) > field.MAX_SLOTS:
-            raise NotStraightError
+            raise SeveralSegmentsError
         self.kernel = emitter.address_of_segment(dataclasses.replace(iterated, segment=segment))
 
-    def _slot(self, place: Place) -> int:
+    def _slot(self, place: ArgumentAddress) -> int:
         """Add a slot; return its number."""
         self.slots.append(FrameSlot(place.base, place.offset, 0 if place.by_cursor else place.step))
         return len(self.slots) - 1
@@ -271,7 +271,7 @@ class StraightBody:
         places = [(line, self._place_in_state(line)) for line in self._lines.of(CARRIED) if self._stored]
         return tuple(MovingLine(line, self._slot(place), place.step) for line, place in places)
 
-    def _place_in_state(self, line: int, base: int = field.OF_STATES) -> Place:
+    def _place_in_state(self, line: int, base: int = field.OF_STATES) -> ArgumentAddress:
         """Return where a line of the carry is stored."""
         own = self._stored[self._lines.place[line].leaf]
         return own._replace(base=base, offset=own.offset + self._lines.inside(line))
@@ -296,7 +296,7 @@ class StraightBody:
             return NamedElement(last, -1, self._slot(cursor.place), -cursor.place.step)
         leaves = [self._lines.place[each.line].leaf for each in carried]
         if cursor.place.leaf not in leaves:
-            raise NotStraightError
+            raise SeveralSegmentsError
         return NamedElement(last, leaves.index(cursor.place.leaf))
 
     def _condition(self, lines: ProgramLines, carried: Sequence[CarriedLine]) -> Condition:
@@ -312,7 +312,7 @@ class StraightBody:
                     tested.append(TestedLine(line, number, elements_of(other).index(key)))
         (flag,) = lines.of(FLAG) or [-1]
         if flag < 0 or len(tested) != len(lines.of(CARRIED)):
-            raise NotStraightError
+            raise SeveralSegmentsError
         return Condition(lines.segment, flag, self._fixed(lines, FIXED), tuple(tested))
 
     def _carried(self) -> tuple[CarriedLine, ...]:
@@ -332,7 +332,7 @@ class StraightBody:
         ]
         for key, elements in self._wholes(read, written):
             if -1 in elements:
-                raise NotStraightError
+                raise SeveralSegmentsError
             line = read.pop(key)
             found.append(CarriedLine(line, -1, self._carry_slot(line), written_parts=elements))
         for key, elements in self._wholes(written, read):
@@ -341,7 +341,7 @@ class StraightBody:
         cleared = {place.leaf for place in lines.cleared}
         for key, line in read.items():
             if key[0] not in cleared or any(_overlap(key, other) for other in handed_on):
-                raise NotStraightError
+                raise SeveralSegmentsError
             found.append(CarriedLine(line, -1, self._carry_slot(line)))
         rest = [CarriedLine(-1, line, self._carry_slot(line)) for line in written.values()]
         return tuple(each._replace(last_address=self._last_slot(each.line)) for each in (*found, *rest))
@@ -351,7 +351,7 @@ class StraightBody:
         read = {self._lines.place[each.line].leaf for each in carried}
         places = [place for place in self._lines.cleared if place.leaf not in read]
         if places and self._again:
-            raise NotStraightError  # the zeros belong into the stored carry
+            raise SeveralSegmentsError  # the zeros belong into the stored carry
         return tuple(ClearedMemory(self._slot(place), place.view.nbytes) for place in places)
 
     def _wholes(self, lines: dict[_Key, int], others: dict[_Key, int]) -> list[tuple[_Key, tuple[int, ...]]]:
