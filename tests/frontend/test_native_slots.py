@@ -370,6 +370,43 @@ def test_operators_are_in_c_whatever_came_first(arguments):
     assert done.stdout.split("\n") == ["done", ""], done.stderr
 
 
+def calls_of_python(compute):
+    """Names of the functions of Python that a call enters."""
+    entered = []
+    sys.setprofile(lambda frame, event, _: entered.append(frame.f_code.co_name) if event == "call" else None)
+    try:
+        compute()
+    finally:
+        sys.setprofile(None)
+    return entered
+
+
+@pytest.mark.parametrize(
+    "compute",
+    [lambda x, y: tg.sin(x), lambda x, y: tg.add(x, y), lambda x, y: tg.maximum(x, 0.5)],
+    ids=["one operand", "two operands", "a number"],
+)
+def test_functions_compute_in_c(compute):
+    x, y = tg.tensor([0.5, 2.0]), tg.tensor([1.0, 3.0])
+    expected = compute(x, y).data
+    assert len(calls_of_python(lambda: compute(x, y))) == 3  # the two lambdas, and the function
+    assert np.array_equal(compute(x, y).data, expected)
+    compute(x, y).backward(np.ones(2))
+    assert np.all(np.isfinite(x.grad))
+    with tg.no_grad():
+        assert compute(x, y).constant
+    recorded = tg.jit(lambda x: compute(x, x))(np.array([0.5, 2.0]))
+    np.testing.assert_array_equal(recorded, compute(x, x).data)
+
+
+def test_functions_of_plain_numbers_are_no_plain_numbers():
+    """Of float32 and the sine of a recorded float the sum is float64, as in eager code; of the float itself float32."""
+    single = np.ones(2, np.float32)
+    for compute in (lambda a, x: tg.sin(a) + x, lambda a, x: tg.add(a, 1.0) + x):
+        assert tg.jit(compute)(0.5, single).dtype == np.float64
+    assert tg.jit(lambda a, x: (a + 1.0) + x)(0.5, single).dtype == np.float32
+
+
 def test_recordings_see_operators():
     f = tg.jit(lambda x: ((x[1:] * 2.0 - x[:-1]) ** 2 / (1 + abs(-x[1:]))).sum())
     for values in (np.arange(4.0), np.ones(4)):
@@ -379,6 +416,7 @@ def test_recordings_see_operators():
 
 def test_an_integer_beyond_all_floats():
     x = tg.tensor([2.0])
+    assert (x**-1.0).item() == 0.5  # compiled, so that operators of C may call it
     for operator in OPERATORS.values():
         with pytest.raises(OverflowError):
             operator(x, 10**400)

@@ -11,9 +11,10 @@ from tapegrad.frontend.recording.record import (
     beside_constant,
     binary,
     finished,
+    slots_are_due,
 )
 from tapegrad.frontend.tensor.modes import thread
-from tapegrad.frontend.tensor.tensor import Tensor, from_slot
+from tapegrad.frontend.tensor.tensor import Tensor, elementwise, from_slot
 from tapegrad.ops import CODES
 
 
@@ -23,6 +24,9 @@ def make_unary_function(code: int, with_arguments: Callable[..., Any]) -> Callab
     def function(x: Any, /, *out: Any, **options: Any) -> Any:
         if out or options:
             return with_arguments(x, *out, **options)
+        made = elementwise[0](code, x)
+        if made is not None:
+            return made
         if type(x) is not Tensor:
             return apply_to_any(code, x)
         mode = thread.mode
@@ -33,7 +37,7 @@ def make_unary_function(code: int, with_arguments: Callable[..., Any]) -> Callab
             if base is not None and x._version != base._version:
                 own = x._slot_on(tape)
             slot = eager.record_elementwise(tape.header, code, own, NONE, NONE, mode.differentiate)
-            if slot >= 0 and mode.anomaly is None:
+            if slot >= 0 and mode.anomaly is None and not slots_are_due:
                 return from_slot(tape, slot)
         return finished(mode, code, slot, False, (x,))
 
@@ -47,6 +51,9 @@ def make_binary_function(code: int, with_arguments: Callable[..., Any]) -> Calla
     def function(x1: Any, x2: Any, /, *out: Any, **options: Any) -> Any:
         if out or options:
             return with_arguments(x1, x2, *out, **options)
+        made = elementwise[0](code, x1, x2)
+        if made is not None:
+            return made
         if type(x1) is not Tensor:
             return reflected(x2, x1) if type(x2) is Tensor else apply_to_any(code, x1, x2)
         mode = thread.mode
@@ -69,7 +76,7 @@ def make_binary_function(code: int, with_arguments: Callable[..., Any]) -> Calla
                 slot = eager.record_with_number(tape.header, code, first, x2, 0, mode.differentiate)
             else:
                 slot = beside_constant(mode, code, first, x2, False)
-            if slot >= 0 and mode.anomaly is None:
+            if slot >= 0 and mode.anomaly is None and not slots_are_due:
                 return from_slot(tape, slot)
         return finished(mode, code, slot, False, (x1, x2))
 

@@ -11,7 +11,7 @@ from tapegrad.engine.sweep.eager import eager
 from tapegrad.engine.tape import slots, views
 from tapegrad.frontend.tensor.attachments import attachments
 from tapegrad.frontend.tensor.modes import EAGER, Mode, entered, thread
-from tapegrad.frontend.tensor.tensor import Tensor, handles, stale_leaf_slots
+from tapegrad.frontend.tensor.tensor import Tensor, elementwise, handles, stale_leaf_slots
 from tapegrad.ops import CODES
 
 _OPERATORS = handle_slots.Operators(
@@ -38,7 +38,7 @@ def write_slots() -> None:
     """Write the type slots of the Tensor, and have its handles made in C."""
     for number, (module, name) in enumerate(zip(_MODULES, handle_slots.CALLS, strict=True)):
         when_compiled(module, name, _address_taker(number))
-    new_handle = handle_slots.write_handle_slots(
+    functions = handle_slots.write_handle_slots(
         Tensor,
         EAGER,
         _OPERATORS,
@@ -50,8 +50,8 @@ def write_slots() -> None:
         attachments=attachments,
         stale=stale_leaf_slots,
     )
-    if new_handle is not None:
-        handles[0] = new_handle
+    if functions is not None:
+        handles[0], elementwise[0] = functions
 
 
 def _address_taker(number: int) -> Callable[[Any], None]:

@@ -385,6 +385,10 @@ def _new_handle(tape: Tape, slot: int) -> Tensor:
 handles: list[Callable[[Tape, int], Tensor]] = [_new_handle]
 
 
+# The function that computes an op, by its code, of one or two operands, in C; `None` where that is left to Python.
+elementwise: list[Callable[..., Tensor | None]] = [lambda code, x, y=None: None]
+
+
 def from_slot(tape: Tape, slot: int) -> Tensor:
     """Make a Tensor on a slot that carries a handle for it."""
     return handles[0](tape, slot)

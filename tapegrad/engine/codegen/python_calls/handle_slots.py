@@ -63,8 +63,11 @@ def write_handle_slots(
     calls: np.ndarray,
     mode: type,
     **objects: Any,
-) -> Callable[[Any, int], Any] | None:
-    """Write the type slots of a class of handles; return the function that makes a handle for a tape and a slot.
+) -> tuple[Callable[[Any, int], Any], Callable[..., Any]] | None:
+    """Write the type slots of a class of handles; return two functions.
+
+    One makes a handle for a tape and a slot. The other one computes an op, by its code, of one or two operands; `None`
+    where that is left to Python.
 
     If the class is not laid out as expected, nothing is written, and `None` is returned.
 
@@ -90,9 +93,11 @@ def write_handle_slots(
     fields = {"header": tape.header, "finaliser": finaliser, "calls": int(calls.ctypes.data)}
     kept = (module, calls)
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))  # for handles that live on at interpreter exit
-    new_handle, *functions = module.addresses(handles=cls, tape=tape, **fields, **objects).values()
+    new_handle, elementwise, *functions = module.addresses(
+        handles=cls, tape=tape, **fields, **objects
+    ).values()
     type_slots.write(cls, dict(zip(names, functions, strict=True)))
-    return python_function("new_handle", new_handle, None)
+    return python_function("new_handle", new_handle, None), python_function("elementwise", elementwise, None)
 
 
 def _is_laid_out(cls: type, fields: tuple[str, ...]) -> bool:
@@ -342,6 +347,34 @@ def _binary(code: Code, op: Value, x: Value, y: Value, name: Value, reflected: V
     code.ret(code.call("finished", code.call("of_handles", op, x, y), x, y, name))
 
 
+def _elementwise(code: Code, _fixed: Value, arguments: Value, given: Value) -> None:
+    """``PyObject *elementwise(PyObject *fixed, PyObject *const *arguments, Py_ssize_t count)``: an op of operands.
+
+    The arguments are the code of the op, and one operand or two. None where that is left to Python: with plain numbers
+    of a recording, for an operator of these gives a plain number, and a function does not.
+    """
+    with code.where(given < 2):
+        code.fail("TypeError", "it takes the code of an op and its operands")
+    op, x = code.call("PyLong_AsLongLong", code.load(arguments)), code.load(arguments, 1)
+    last, handles, fields = code.load(arguments, given - 1), code.outside("handles"), code.room(3)
+    needs_python = (code.call("current", fields) < 0) | code.load(fields, 2).unequal(NULL)
+    with code.where(code.type_of(x).unequal(handles) | needs_python):
+        code.ret(code.call("left_to_python", _NONE))
+    with code.where(code.type_of(last).unequal(handles)):
+        code.ret(code.call("left_to_python", code.call("with_number", op, x, last, 0)))
+    y = select(given.equal(2), code.field(NULL), last)
+    code.ret(code.call("left_to_python", code.call("of_handles", op, x, y)))
+
+
+def _left_to_python(code: Code, result: Value) -> None:
+    """``left_to_python(result)``: a result; None in place of -1, null with an exception."""
+    with code.where(result.unequal(_NONE)):
+        code.ret(result)
+    with code.where(code.call("PyErr_Occurred").unequal(NULL)):
+        code.ret(NULL)
+    code.ret(code.new_reference(code.outside("none")))
+
+
 def _binary_operator(name: str, reflected: str, op: int) -> Callable[[Code, Value, Value], None]:
     """Return what emits ``PyObject *(PyObject *x, PyObject *y)``."""
 
@@ -378,11 +411,14 @@ def _power_operator(op: int, powers: Mapping[float, int]) -> Callable[[Code, Val
         kind = code.type_of(y)
         with code.body.when(kind.equal(code.outside("float")) | kind.equal(code.outside("int"))):
             exponent = code.call("PyFloat_AsDouble", y)
+            # An integer beyond all floats, for which the exponent is -1, is Python's to refuse
+            with code.where(code.call("PyErr_Occurred").unequal(NULL)):
+                code.call("PyErr_Clear")
+                code.ret(code.call("by_python", x, y, name))
             for known, of_power in powers.items():
                 with code.body.when(exponent.equal(float(known))):
                     found = code.call("of_handles", of_power, x, NULL)
                     code.ret(code.call("finished", found, x, y, name))
-            code.call("PyErr_Clear")  # an integer beyond all floats: Python's to refuse
         code.ret(code.call("by_python", x, y, name))
 
     return define
@@ -537,6 +573,6 @@ def _drop_orphans(code: Code, handle: Value, tape: Value) -> None:
 
 _INTERNAL: tuple[Callable[..., None], ...] = (
     _new, _made, _slot_of, _current, _marked, _by_python, _of_handles, _with_number, _finished,
-    _binary, _limit, _part, _selected_by_parts, _selected, _tape_to_view, _view, _drop_orphans,
+    _binary, _left_to_python, _limit, _part, _selected_by_parts, _selected, _tape_to_view, _view, _drop_orphans,
 )  # fmt: skip
-_EXPORTED: tuple[Callable[..., None], ...] = (_new_handle, _finalise, _subscript)
+_EXPORTED: tuple[Callable[..., None], ...] = (_new_handle, _elementwise, _finalise, _subscript)
