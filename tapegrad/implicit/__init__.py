@@ -5,7 +5,6 @@ In reading order; each imports only those above it:
     reached_values                 values with derivatives only where they were reached
     converged                      solutions with derivatives only if they were found
     equation                       rules of the derivatives of a root, on Tensors
-    superlu                        systems with sparse matrices without symmetry
     direct                         systems by factors: the Jacobian, dense or sparse
     ruled                          values whose derivatives are given rules, in compiled code
     recorded_root                  a root as an instruction with rules in compiled code

@@ -24,9 +24,10 @@ from tapegrad.frontend.recording.shape import in_c_order, transpose
 from tapegrad.frontend.tensor.modes import errstate
 from tapegrad.frontend.words.frames import program_level
 from tapegrad.implicit.equation import Residual
-from tapegrad.implicit.superlu import SparsePattern, solve_sparse
 from tapegrad.loops.cond import cond
 from tapegrad.loops.scan import scanned
+from tapegrad.sparse import superlu
+from tapegrad.sparse.patterns import MatrixPattern
 from tapegrad.transforms.calling.argnums import select
 from tapegrad.transforms.jacobians.jacobian import jacobian
 from tapegrad.transforms.jvp import jvp
@@ -79,9 +80,9 @@ class DirectSystem:
         return cond(is_definite, lambda: found, lambda: solve(matrix, _with_warning(right, is_definite)))
 
     def _sparse(self, pattern: Any, entries: Any, right: Any, transposed: bool) -> Any:
-        plan = SparsePattern(pattern)
+        solver = superlu.solver_of(MatrixPattern("csr", pattern.shape, _rows_of(pattern), pattern.indices), None)
         if not self.is_symmetric:
-            return solve_sparse(plan, entries, right, transposed)
+            return (solver.solve_transposed if transposed else solver.solve)(entries, right)
         with errstate("nan"):
             factor = SparseCholesky(pattern).factor(entries)
             found, size = factor.solve(right), factor.logdet()
@@ -89,7 +90,7 @@ class DirectSystem:
         return cond(
             is_definite,
             lambda: found,
-            lambda: solve_sparse(plan, entries, _with_warning(right, is_definite), False),
+            lambda: solver.solve(entries, _with_warning(right, is_definite)),
         )
 
 
@@ -113,12 +114,16 @@ def _sparse_jacobian(function: Callable[..., Any], root: Any, is_symmetric: bool
     return pattern, entries if entries.dtype == root.dtype else entries.astype(root.dtype)
 
 
+def _rows_of(pattern: Any) -> np.ndarray:
+    """Return the row of each entry."""
+    return np.repeat(np.arange(pattern.shape[0]), np.diff(pattern.indptr))
+
+
 def _dense_of(pattern: Any, entries: Any) -> Any:
     """Return a sparse matrix as a dense one."""
     n = pattern.shape[0]
-    rows = np.repeat(np.arange(n), np.diff(pattern.indptr))
     places = np.full((n, n), entries.size)
-    places[rows, pattern.indices] = np.arange(entries.size)
+    places[_rows_of(pattern), pattern.indices] = np.arange(entries.size)
     with_zero = concatenate([entries, np.zeros(1, entries.dtype)])
     return gather(in_c_order(with_zero), places.reshape(-1), (n, n), 1)
 
