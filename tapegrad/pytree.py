@@ -9,7 +9,7 @@ the structure. What is built comes back in the type and the order of keys that w
 """
 
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -176,6 +176,14 @@ def asides(definition: Any) -> Iterator[tuple[type, Aside]]:
         yield definition[0], definition[3]
     for part in definition[1]:
         yield from asides(part)
+
+
+def replaced(leaves: Iterable[Any], numbers: Iterable[int], others: Iterable[Any]) -> list[Any]:
+    """Return leaves with others in place of those with these numbers."""
+    found = list(leaves)
+    for k, other in zip(numbers, others, strict=True):
+        found[k] = other
+    return found
 
 
 def paths(value: Any) -> list[str]:

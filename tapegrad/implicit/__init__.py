@@ -2,6 +2,7 @@
 
 In reading order; each imports only those above it:
 
+    known                          functions that come again, with what was made of them
     reached_values                 values with derivatives only where they were reached
     converged                      solutions with derivatives only if they were found
     equation                       rules of the derivatives of a root, on Tensors

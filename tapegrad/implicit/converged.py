@@ -9,9 +9,9 @@ from tapegrad.autodiff.custom.packing import ArraySpec
 from tapegrad.errors import NotConvergedError
 from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import is_tensor
-from tapegrad.implicit.reached_values import ReachedValues
+from tapegrad.implicit.reached_values import ReachedValues, packed
 from tapegrad.loops.body import on_recording
-from tapegrad.program.archive.contents import Contents, OpKind, ReadContents, add_kind
+from tapegrad.program.archive.contents import OpKind, ReadContents, add_kind
 from tapegrad.program.archive.fields import extents_of, field, integers
 
 
@@ -42,10 +42,6 @@ def converged(x: Any, failed: Any) -> Any:
     return op(x, on_recording(flag))
 
 
-def _packed(op: ConvergedOp, contents: Contents) -> dict[str, Any]:
-    return {"shape": list(op.shape_of_values), "cotangents": op.of_cotangents, "strict": op.is_strict}
-
-
 def _unpacked(record: dict[str, Any], contents: ReadContents) -> Call:
     shape = extents_of(integers(record.get("shape"), 0, 1 << 40, "a solution"), 8, "a solution")
     of_cotangents = field(record, "cotangents", bool)
@@ -55,4 +51,4 @@ def _unpacked(record: dict[str, Any], contents: ReadContents) -> Call:
     return op.call_for(specs, specs[:1])
 
 
-add_kind(OpKind("converged", ConvergedOp, _packed, _unpacked))
+add_kind(OpKind("converged", ConvergedOp, packed, _unpacked))

@@ -8,9 +8,9 @@ from tapegrad.errors import check_function, name_of
 from tapegrad.frontend.tensor.copying import FunctionWrapper, described
 from tapegrad.frontend.words.frames import hides_frames
 from tapegrad.implicit.direct import DirectSystem
-from tapegrad.implicit.eager_root import RuleCalls
 from tapegrad.implicit.equation import System
 from tapegrad.implicit.iterative import IterativeSystem
+from tapegrad.implicit.known import known, lifted
 from tapegrad.implicit.solutions import Formulation, Solution, with_derivatives
 from tapegrad.implicit.solver_calls import called
 from tapegrad.transforms.grad import grad
@@ -35,7 +35,6 @@ class ImplicitFunction(FunctionWrapper):
     ) -> None:
         check_function(formulation.name, function)
         self.function, self.formulation, self.has_aux, self.record = function, formulation, has_aux, record
-        self._calls: dict[Any, RuleCalls] = {}
         functools.update_wrapper(self, function, updated=())
 
     @property
@@ -55,7 +54,11 @@ class ImplicitFunction(FunctionWrapper):
         name = f"{self.formulation.name}({name_of(self.function)})"
         returned = called(name, self.function, (x0, *args), kwargs, self.record)
         x, aux = self._pair(returned) if self.has_aux else (returned, None)
-        found = with_derivatives(Solution(name, self.formulation, x, args, kwargs), self._calls)
+        stated, args = lifted(self.formulation.stated, args)
+        function = known(stated, (args, kwargs), (self.formulation.name, self.formulation.system))
+        formulation = formulated(self.formulation.name, function.stated, self.formulation.system)
+        solution = Solution(name, formulation, x, args, kwargs)
+        found = with_derivatives(solution, function.once("rules", dict[Any, Any]))
         return (found, stop_gradient(aux)) if self.has_aux else found
 
     def _pair(self, returned: Any) -> tuple[Any, Any]:
@@ -142,7 +145,7 @@ def custom_root(
     np.float64(-0.25)
     """
     check_function("custom_root", residual)
-    formulation = Formulation("custom_root", residual, residual, system_of("custom_root", solve, False))
+    formulation = formulated("custom_root", residual, system_of("custom_root", solve, False))
     return lambda solver: ImplicitFunction(solver, formulation, bool(has_aux), record)
 
 
@@ -200,9 +203,13 @@ def custom_argmin(
     np.float64(0.083333)
     """
     check_function("custom_argmin", objective)
-    system = system_of("custom_argmin", solve, True)
-    formulation = Formulation("custom_argmin", objective, grad(objective), system)
+    formulation = formulated("custom_argmin", objective, system_of("custom_argmin", solve, True))
     return lambda solver: ImplicitFunction(solver, formulation, bool(has_aux), record)
+
+
+def formulated(name: str, stated: Callable[..., Any], system: System) -> Formulation:
+    """Return the equations of `custom_root` or `custom_argmin` for a function of the user's."""
+    return Formulation(name, stated, grad(stated) if name == "custom_argmin" else stated, system)
 
 
 def system_of(name: str, solve: Any, is_symmetric: bool) -> System:

@@ -80,7 +80,9 @@ class DirectSystem:
         return cond(is_definite, lambda: found, lambda: solve(matrix, _with_warning(right, is_definite)))
 
     def _sparse(self, pattern: Any, entries: Any, right: Any, transposed: bool) -> Any:
-        solver = superlu.solver_of(MatrixPattern("csr", pattern.shape, _rows_of(pattern), pattern.indices), None)
+        solver = superlu.solver_of(
+            MatrixPattern("csr", pattern.shape, _rows_of(pattern), pattern.indices), None
+        )
         if not self.is_symmetric:
             return (solver.solve_transposed if transposed else solver.solve)(entries, right)
         with errstate("nan"):

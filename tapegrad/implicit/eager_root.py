@@ -10,29 +10,27 @@ from tapegrad.autodiff.custom.op import CustomOp
 from tapegrad.frontend.tensor.modes import eager_mode, restoring
 from tapegrad.frontend.tensor.tensor import from_array, is_tensor
 from tapegrad.implicit.equation import Equation
-from tapegrad.transforms.base import Transform, replayable
-from tapegrad.transforms.jit import jit
+from tapegrad.pytree import flatten, unflatten
+from tapegrad.transforms.base import ConfiguredTransform, replay_of
+from tapegrad.transforms.jit import Jit, jit
 
 EquationOf = Callable[[Any], Equation]
 
 
-class _Rule(Transform):
-    """Rule of an equation, as a function of arguments that are recorded. Its captured state is that of the user's."""
+class _Rule(ConfiguredTransform):
+    """Rule of an equation, as a function of arguments that are recorded. Its captured state is that of the user's.
+
+    Its settings make the equation of the arguments of the residual that are no operands, and say whether it is the
+    pullback.
+    """
 
     name = "custom_root"
 
-    def __init__(self, function: Callable[..., Any], equation_of: EquationOf, is_pull: bool) -> None:
-        super().__init__(function)
-        self._equation_of, self._is_pull = equation_of, is_pull
-
-    @property
-    def settings(self) -> tuple[Any, ...]:
-        return self._equation_of, self._is_pull
-
     def __call__(self, root: Any, operands: tuple[Any, ...], duals: Any, others: Any) -> Any:
         """Return the cotangents of the operands, or the tangent of the root."""
-        equation, numbers = self._equation_of(others), range(len(operands))
-        if self._is_pull:
+        equation_of, is_pull = self.settings
+        equation, numbers = equation_of(others), range(len(operands))
+        if is_pull:
             return tuple(equation.pull(root, operands, numbers, duals))
         return equation.push(root, operands, numbers, duals)
 
@@ -49,63 +47,54 @@ class RuleCalls:
     """
 
     def __init__(self, stated: Callable[..., Any], equation_of: EquationOf) -> None:
-        self._stated, self._equation_of = stated, equation_of
-        self._rules: dict[bool, Callable[..., Any]] = {}
-        self._recorded: dict[bool, Callable[..., Any]] = {}
+        self._rules = [_Rule(jit(stated), equation_of, is_pull) for is_pull in (False, True)]
+        self._recorded: dict[bool, Jit[..., Any]] = {}
 
-    def call(self, is_pull: bool, root: Any, operands: Sequence[Any], duals: Any, others: Any) -> Any:
+    @property
+    def hold(self) -> bool:
+        """True if a rule was recorded, and what the function sees is as it was: it closes over no Tensors then."""
+        states = [recorded.captured for recorded in self._recorded.values()]
+        return any(state is not None and state.holds() for state in states)
+
+    def call(self, is_pull: bool, root: Any, operands: Any, duals: Any, others: Any) -> Any:
         """Return the cotangents of the operands, or the tangent of the root."""
-        arguments = root, tuple(operands), duals, others
+        arguments = root, operands, duals, others
+        if any(map(is_tensor, flatten((operands, duals))[0])):
+            return self._rules[is_pull](*arguments)
         if is_pull in self._recorded:
             return self._recorded[is_pull](*arguments)
-        if is_pull not in self._rules:
-            self._rules[is_pull] = _Rule(jit(self._stated), self._equation_of, is_pull)
-        else:
-            self._recorded[is_pull] = replayable(self._rules[is_pull]) or self._rules[is_pull]
+        self._recorded[is_pull] = replay_of(self._rules[is_pull])
         return _arrays_of(self._rules[is_pull], *arguments)
 
 
 @restoring
 def _arrays_of(rule: Callable[..., Any], root: Any, operands: Any, duals: Any, others: Any) -> Any:
     """Return what a rule finds of constants on the eager tape, as arrays."""
-    constants = [_constant(root), tuple(map(_constant, operands))]
-    duals = tuple(map(_constant, duals)) if isinstance(duals, tuple) else _constant(duals)
+    arrays, definition = flatten((root, operands, duals))
+    constants = [from_array(np.array(array, order="C"), constant=True) for array in arrays]
     with eager_mode():
-        found = rule(*constants, duals, others)
-    return tuple(map(_array, found)) if isinstance(found, tuple) else _array(found)
+        found, structure = flatten(rule(*unflatten(definition, constants), others))
+    return unflatten(structure, [np.array(x.data_or_traced() if is_tensor(x) else x) for x in found])
 
 
-def _constant(array: Any) -> Any:
-    return from_array(np.array(array, order="C"), constant=True)
-
-
-def _array(value: Any) -> np.ndarray:
-    return np.array(value.data_or_traced() if is_tensor(value) else value)
-
-
-def eager_root(
-    equation: Equation, calls: RuleCalls, others: Any, root: np.ndarray, operands: Sequence[Any]
-) -> Any:
+def eager_root(name: str, calls: RuleCalls, others: Any, root: np.ndarray, operands: Sequence[Any]) -> Any:
     """Return a root, with the derivatives of its equation.
 
     Parameters
     ----------
-    equation
-        The equation, whose residual uses no Tensors but its arguments.
+    name
+        What messages call it.
     calls, others
-        Its rules on arrays, and what these are called with beside root and operands.
+        The rules of the equation, whose residual uses no Tensors but its arguments, and what these are called with
+        beside root and operands.
     root, operands
         The root, and Tensors of floats that are not constant.
     """
 
     def pull(y_bar: Any, y: Any, *xs: Any) -> Any:
-        if any(map(is_tensor, (y_bar, *xs))):
-            return tuple(equation.pull(y, xs, range(len(xs)), y_bar))
-        return tuple(calls.call(True, y, xs, y_bar, others))
+        return calls.call(True, y, xs, y_bar, others)
 
     def push(x_dots: Any, y: Any, *xs: Any) -> Any:
-        if any(map(is_tensor, (*x_dots, *xs))):
-            return equation.push(y, xs, range(len(xs)), x_dots)
         return calls.call(False, y, xs, tuple(x_dots), others)
 
-    return CustomOp(Functions(equation.name, lambda *_: root, pull, push, True))(*operands)
+    return CustomOp(Functions(name, lambda *_: root, pull, push, True))(*operands)

@@ -18,6 +18,7 @@ from numpy.linalg import LinAlgError
 from tapegrad.frontend.functions.matrices.systems import solve
 from tapegrad.frontend.recording.elementwise import FUNCTIONS, where
 from tapegrad.frontend.recording.shape import transpose
+from tapegrad.pytree import replaced
 from tapegrad.transforms.jvp import jvp
 from tapegrad.transforms.vjp import vjp
 
@@ -97,12 +98,7 @@ class Equation:
 
     def _of_floats(self, root: Any, operands: Sequence[Any], floats: Sequence[int]) -> Residual:
         """Return the residual as a function of the operands that are floats."""
-
-        def residual(*given: Any) -> Any:
-            full = dict(zip(floats, given, strict=True))
-            return self.residual(root, *(full.get(k, value) for k, value in enumerate(operands)))
-
-        return residual
+        return lambda *given: self.residual(root, *replaced(operands, floats, given))
 
 
 def regular(equation: Equation) -> Equation:

@@ -60,7 +60,9 @@ class IterativeSystem:
 
         fixed_root, fixed, fixed_right = stop_gradient((root, list(operands), right))
         found = stop_gradient(_KINDS[self.kind](lambda v: product(fixed_root, fixed, v), fixed_right))
-        if thread.mode.recorder is None and not any(map(_is_differentiated, (root, right, *operands))):
+        if thread.mode.recorder is None and all(
+            not is_tensor(x) or x.constant for x in (root, right, *operands)
+        ):
             return found
 
         def linear(v: Any, root: Any, right: Any, *operands: Any) -> Any:
@@ -71,10 +73,6 @@ class IterativeSystem:
             return self(residual, root, operands, side, transposed != again)
 
         return implied(Equation(self.name, linear, solved), found, [root, right, *operands], residual)
-
-
-def _is_differentiated(value: Any) -> bool:
-    return is_tensor(value) and not value.constant
 
 
 def conjugate_gradients(product: Product, right: Any) -> Any:

@@ -1,7 +1,7 @@
 """Identity op whose derivatives raise, or are nan over lanes, for outputs that the solver did not reach."""
 
 from abc import abstractmethod
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from tapegrad.engine.tape.tape import DTYPE_CODES
 from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.loops.loop_op import UnsharedOp
+from tapegrad.program.archive.contents import Contents
 
 
 class ReachedValues(UnsharedOp):
@@ -46,10 +47,6 @@ class ReachedValues(UnsharedOp):
         what = "derivative" if of_cotangents else "outputs"
         super().__init__(Functions(f"{what} of {self.solver}", self._forward, pull, push, True, op=self))
 
-    def like(self, of_cotangents: bool, is_strict: bool) -> Self:
-        """Return an op for the same values."""
-        return type(self)(self.shape_of_values, of_cotangents, is_strict)
-
     @abstractmethod
     def error(self, duals: Any, ys: Any, *rest: Any) -> BaseException | None:
         """Return the exception for cotangents or tangents of values that were not reached, if there are some."""
@@ -65,7 +62,7 @@ class ReachedValues(UnsharedOp):
         if not self.of_cotangents:
             call.descriptor[REVERSE] = kernel_table.address_of(reached_calls.pull_outputs)
         if self.is_strict:
-            other = self.like(self.of_cotangents, False)
+            other = type(self)(self.shape_of_values, self.of_cotangents, False)
             call.over_lanes = other.call_for(call.inputs, call.outputs, call)
 
     def call_for(
@@ -98,7 +95,7 @@ class ReachedValues(UnsharedOp):
     def _checked(self, duals: Any, ys: Any, rest: Any) -> Any:
         """Return cotangents or tangents of the values; raise if there are some of values that were not reached."""
         if any(map(is_tensor, (duals, ys, *rest))):
-            return self.like(True, self.is_strict)(duals, ys, *rest)
+            return type(self)(self.shape_of_values, True, self.is_strict)(duals, ys, *rest)
         return self._checked_arrays(duals, ys, *rest)
 
     def _checked_arrays(self, duals: np.ndarray, ys: np.ndarray, *rest: np.ndarray) -> np.ndarray:
@@ -110,3 +107,8 @@ class ReachedValues(UnsharedOp):
         if self.failed < 0 or not rest[self.failed]:
             return duals.copy()
         return np.where(duals != 0, np.nan, duals).astype(duals.dtype)
+
+
+def packed(op: ReachedValues, contents: Contents) -> dict[str, Any]:
+    """Return what a file says of an op."""
+    return {"shape": list(op.shape_of_values), "cotangents": op.of_cotangents, "strict": op.is_strict}

@@ -65,19 +65,14 @@ class _RootBody(RuledBody):
 
         return Equation(equation.name, residual, system)
 
-    @property
-    def _own_floats(self) -> list[int]:
-        """Numbers of the operands after the root that are floats."""
-        return [k - 1 for k in self.floats[1:]]
-
     def pull(self, root: Any, *rest: Any) -> Sequence[Any]:
         """Return the cotangents of root and operands."""
         *values, root_bar = rest
-        found = self._of_all().pull(root, values, self._own_floats, root_bar)
+        found = self._of_all().pull(root, values, [k - 1 for k in self.floats[1:]], root_bar)
         return [np.zeros(root.shape, root.dtype), *found]
 
     def push(self, root: Any, *rest: Any) -> Sequence[Any]:
         """Return root and its tangent."""
         count = len(self.inputs) - 1
         values, (_, *dots) = rest[:count], rest[count:]
-        return [root, self._of_all().push(root, values, self._own_floats, dots)]
+        return [root, self._of_all().push(root, values, [k - 1 for k in self.floats[1:]], dots)]

@@ -137,16 +137,6 @@ class RuledBody(LoopBody):
         """Let values stand for the Tensors from outside."""
         return standing_in(self.lifted, outer)
 
-    def by_floats(self, first: int, values: Sequence[Any]) -> tuple[list[Any], Callable[..., list[Any]]]:
-        """Return those operands from number `first` on that are floats, and what puts others in their place."""
-        numbers = [k for k in self.floats if k >= first]
-
-        def substitute(given: Sequence[Any]) -> list[Any]:
-            full = dict(zip(numbers, given, strict=True))
-            return [full.get(k, value) for k, value in enumerate(values)]
-
-        return [values[k] for k in numbers], substitute
-
 
 def ruled(name: str, body: RuledBody, operands: Sequence[Any]) -> Any:
     """Return the value that a body hands on, its first operand, as an instruction with derivatives by the rules."""
@@ -184,8 +174,6 @@ class _Derivatives:
 
     def _run(self, op: LoopOp, which: int, operands: Sequence[Any]) -> list[Any]:
         views = self._body.inputs
-        typed = [
-            value.astype(views[k].dtype) if k < len(views) and value.dtype != views[k].dtype else value
-            for k, value in enumerate(operands)
-        ]
+        typed = [x.astype(view.dtype, copy=False) for x, view in zip(operands, views, strict=False)]
+        typed += operands[len(views) :]
         return FlatLoop(op.name, self._body.on_tensors(which), self._body.seen, 0, 1)((), typed)[1]

@@ -1,6 +1,6 @@
 """Solutions that solvers have returned: roots of equations of vectors, with derivatives."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,12 +34,15 @@ class Formulation(NamedTuple):
         What is zero at a solution: a function of the solution and the arguments of the solver after the first.
     system
         Solves with the Jacobian.
+    held
+        Number of the last arguments that the user's function does not take.
     """
 
     name: str
     stated: Callable[..., Any]
     residual: Callable[..., Any]
     system: System
+    held: int = 0
 
 
 class Solution:
@@ -65,41 +68,47 @@ class Solution:
     operands
         Leaves of the arguments that the root is differentiated by; complex numbers as pairs of floats.
     others
-        The arguments with `None` in place of operands, and how to put these back.
+        The other leaves of the arguments.
     equation_of, equation
-        Makes the equation for some values of the arguments that are no operands; the equation for these.
+        Makes the equation for some values of the other leaves; the equation for these.
+    key
+        Equal for solutions of one formulation that have the same `equation_of`.
     """
 
     def __init__(self, name: str, formulation: Formulation, x: Any, args: Any, kwargs: Any) -> None:
-        self.formulation = formulation
+        self.formulation, self._arguments = formulation, (args, kwargs)
         given, definition = flatten((args, kwargs))
         self._x, self._has_tensors = x, any(map(is_tensor, given))
-        leaves, self.layout = taken_apart(_constant(x), f"{formulation.name}: the solution x")
+        solved = stop_gradient(x) if is_recording() else plain(stop_gradient(x))
+        leaves, self.layout = taken_apart(solved, f"{formulation.name}: the solution x")
         dtype = np.result_type(*map(part_dtype, self.layout.dtypes)) if leaves else np.dtype(float)
         self.root = joined(leaves, dtype)
         is_operand = _may_vary if is_recording() else _is_differentiated
         by = {k: leaf.dtype.kind == "c" for k, leaf in enumerate(given) if is_operand(leaf)}
         self.operands = [pairs_in(given[k]) for k in by]
-        rest = [None if k in by else _kept(leaf) for k, leaf in enumerate(given)]
-        self.others = unflatten(definition, rest), _Static((definition, tuple(by.items())))
-        self.equation_of = _equations(name, formulation, self.layout)
+        self.others = [_kept(leaf) for k, leaf in enumerate(given) if k not in by]
+        self.key = self.layout, definition, tuple(by.items())
+        self.equation_of = _equations(name, formulation, self.layout, definition, by)
         self.equation = self.equation_of(self.others)
 
     def closes_over_tensors(self) -> bool:
         """Return whether the residual computes with Tensors that are not arguments, and gradients may flow to them."""
         if not thread.mode.differentiate:
             return False
-        found = self.equation.residual(self.root, *stop_gradient(self.operands))
-        return is_tensor(found) and not found.constant
+        stated, root = self.formulation.stated, from_array(self.root, constant=True)
+        if stated is self.formulation.residual:
+            found = [self.equation.residual(root, *stop_gradient(self.operands))]
+        else:  # a gradient would be no constant
+            args, kwargs = stop_gradient(self._arguments)
+            args = args[: len(args) - self.formulation.held]
+            found = flatten(stated(self.layout.split(root), *args, **kwargs))[0]
+        return any(map(_is_differentiated, found))
 
     def as_returned(self) -> Any:
         """Return the solution as the solver has returned it, as Tensors if there were some among the arguments."""
         if self._has_tensors:
             return self.layout.split(from_array(self.root, constant=True))
-        leaves, definition = flatten(self._x)
-        return unflatten(
-            definition, [numpy_scalar(leaf.data) if is_tensor(leaf) else leaf for leaf in leaves]
-        )
+        return plain(self._x)
 
 
 def with_derivatives(solution: Solution, calls: dict[Any, RuleCalls], failed: Any = None) -> Any:
@@ -110,39 +119,43 @@ def with_derivatives(solution: Solution, calls: dict[Any, RuleCalls], failed: An
     solution
         The solution.
     calls
-        Rules of this formulation that are known, by the layouts of solutions.
+        Rules of this formulation that are known.
     failed
         Number that is not zero if the solution was not found: then derivatives raise. `None` to take it for one.
     """
     equation, operands, layout = solution.equation, solution.operands, solution.layout
-    stated = solution.formulation.stated
-    if is_recording() or failed or solution.closes_over_tensors():
+    stated, rules = solution.formulation.stated, calls.get(solution.key)
+    is_known = rules is not None and rules.hold
+    if is_recording() or failed or (not is_known and solution.closes_over_tensors()):
         if failed is not None:
             equation, operands = regular(equation), [*operands, failed != 0]
         root = implied(equation, solution.root, operands, stated)
     elif operands:
-        if layout not in calls:
-            calls[layout] = RuleCalls(stated, solution.equation_of)
-        root = eager_root(equation, calls[layout], solution.others, solution.root, operands)
+        if rules is None:
+            rules = calls[solution.key] = RuleCalls(stated, solution.equation_of)
+        root = eager_root(equation.name, rules, solution.others, solution.root, operands)
     else:
         return solution.as_returned()
-    return layout.split(root if failed is None else converged(root, failed))
+    if failed is not None and (is_recording() or failed):
+        root = converged(root, failed)
+    return layout.split(root)
 
 
-def _equations(name: str, formulation: Formulation, layout: LeafLayout) -> Callable[[Any], Equation]:
-    """Return what makes the equation of vectors, given the arguments that are no operands."""
+def _equations(
+    name: str, formulation: Formulation, layout: LeafLayout, definition: Any, by: dict[int, bool]
+) -> Callable[[Any], Equation]:
+    """Return what makes the equation of vectors, given the leaves of the arguments that are no operands.
 
-    def equation_of(others: Any) -> Equation:
-        rest, static = others
-        definition, by = static.value
-        leaves = flatten(rest)[0]
+    `by` has the numbers of those that are, and whether they are complex.
+    """
 
+    def equation_of(others: Sequence[Any]) -> Equation:
         def residual(root: Any, *operands: Any) -> Any:
-            full = {
-                k: complex_of(as_tensor(operand, name)) if is_whole else operand
-                for (k, is_whole), operand in zip(by, operands, strict=True)
-            }
-            args, kwargs = unflatten(definition, [full.get(k, leaf) for k, leaf in enumerate(leaves)])
+            wholes = zip(by.values(), operands, strict=True)
+            values = [complex_of(as_tensor(x, name)) if is_whole else x for is_whole, x in wholes]
+            given, rest = iter(values), iter(others)
+            leaves = [next(given) if k in by else next(rest) for k in range(len(by) + len(others))]
+            args, kwargs = unflatten(definition, leaves)
             value = formulation.residual(layout.split(root), *args, **kwargs)
             return _vector(formulation, value, layout, root.dtype)
 
@@ -156,30 +169,15 @@ def _kept(leaf: Any) -> Any:
     return leaf.copy() if isinstance(leaf, np.ndarray) and not is_recording() else leaf
 
 
-def _constant(x: Any) -> Any:
-    """Return a solution as arrays, while recording as constant Tensors."""
-    leaves, definition = flatten(stop_gradient(x))
-    if not is_recording():
-        leaves = [leaf.data_or_traced() if is_tensor(leaf) else leaf for leaf in leaves]
-    return unflatten(definition, leaves)
+def plain(value: Any) -> Any:
+    """Return a structure with arrays in place of its Tensors, which are constants."""
+    leaves, definition = flatten(value)
+    return unflatten(definition, [numpy_scalar(leaf.data) if is_tensor(leaf) else leaf for leaf in leaves])
 
 
 def is_recording() -> bool:
     """Return whether a function is being recorded."""
     return thread.mode.recorder is not None
-
-
-class _Static:
-    """Value that recordings are told apart by, by its hash."""
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Static) and self.value == other.value
-
-    def __hash__(self) -> int:
-        return hash(self.value)
 
 
 def _may_vary(leaf: Any) -> bool:

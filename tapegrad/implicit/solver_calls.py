@@ -1,6 +1,6 @@
 """Calls of solvers: on arrays, as one instruction that Python executes, or recorded if they compute with Tensors."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from typing import Any
 
@@ -16,7 +16,8 @@ from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.loops.body import LoopBody
 from tapegrad.loops.run import loops_run
 from tapegrad.program.recording.signature import numpy_scalar
-from tapegrad.pytree import flatten, paths, unflatten
+from tapegrad.pytree import flatten, paths, replaced, unflatten
+from tapegrad.transforms.base import without_jit
 from tapegrad.transforms.stop_gradient import stop_gradient
 
 Solver = Callable[..., Any]
@@ -42,6 +43,8 @@ def _call_on_arrays(name: str, solver: Solver, args: Any, kwargs: Any) -> Any:
     leaves, definition = flatten((args, kwargs))
     arrays = [numpy_scalar(np.array(leaf.data_or_traced())) if is_tensor(leaf) else leaf for leaf in leaves]
     own, by_name = unflatten(definition, arrays)
+    if not all(_is_array(leaf) or isinstance(leaf, Hashable) for leaf in arrays):
+        solver = without_jit(solver)  # it cannot be recorded with these
     with no_grad():
         return Functions(name, partial(_called, solver), None, None).call("forward", *own, statics=by_name)
 
@@ -63,7 +66,7 @@ def _call_recorded(name: str, solver: Solver, args: Any, kwargs: Any, inline: bo
     if inline is None:
         inline = _runs_loops(name, solver, args, kwargs) and _is_recordable(solver, args, kwargs)
     if inline:
-        return stop_gradient(solver(*args, **kwargs))
+        return stop_gradient(without_jit(solver)(*args, **kwargs))
     return _as_instruction(name, solver, args, kwargs)
 
 
@@ -84,8 +87,7 @@ def _is_recordable(solver: Solver, args: Any, kwargs: Any) -> bool:
     places = [k for k, leaf in enumerate(leaves) if is_tensor(leaf)]
 
     def flat(*given: Any) -> list[Any]:
-        full = dict(zip(places, given, strict=True))
-        own, by_name = unflatten(definition, [full.get(k, leaf) for k, leaf in enumerate(leaves)])
+        own, by_name = unflatten(definition, replaced(leaves, places, given))
         return [leaf for leaf in flatten(solver(*own, **by_name))[0] if is_tensor(leaf)]
 
     try:
@@ -98,8 +100,12 @@ def _is_recordable(solver: Solver, args: Any, kwargs: Any) -> bool:
 def _as_instruction(name: str, solver: Solver, args: Any, kwargs: Any) -> Any:
     """Record one instruction that calls a solver with arrays."""
     call = _SolverCall(name, solver, args, kwargs)
-    results = CustomOp(Functions(name, call.forward, call.pull, call.push, True))(*call.operands)
-    return call.result(results if isinstance(results, tuple) else (results,))
+    functions = Functions(name, call.forward, lambda _, y, *xs: (None,) * len(xs), _no_tangents, True)
+    return call.result(CustomOp(functions)(*call.operands))
+
+
+def _no_tangents(x_dots: Any, y: Any, *xs: Any) -> tuple[Any, ...]:
+    return tuple(np.zeros(each.shape, each.dtype) for each in y)
 
 
 class _SolverCall:
@@ -116,16 +122,12 @@ class _SolverCall:
 
     def forward(self, *arrays: np.ndarray) -> tuple[np.ndarray, ...]:
         """Return the leaves of what the solver returns, as floats."""
-        full = dict(zip(self._places, arrays, strict=True))
-        leaves = [
-            numpy_scalar(np.array(full[k])) if k in full else leaf for k, leaf in enumerate(self._leaves)
-        ]
+        leaves = replaced(self._leaves, self._places, [numpy_scalar(np.array(each)) for each in arrays])
         args, kwargs = unflatten(self._definition, leaves)
         with no_grad():
             returned = _called(self._solver, *args, **kwargs)
         results, structure = flatten(returned)
-        named = zip(results, paths(returned), strict=True)
-        found = [self._array(leaf, path) for leaf, path in named]
+        found = [self._array(leaf, k, returned) for k, leaf in enumerate(results)]
         dtypes = [array.dtype for array in found]
         if self._structure is None:
             self._structure, self._dtypes = structure, dtypes
@@ -138,30 +140,19 @@ class _SolverCall:
             array if array.dtype.kind in DIFFERENTIABLE_KINDS else array.astype(float) for array in found
         )
 
-    def _array(self, leaf: Any, path: str) -> np.ndarray:
+    def _array(self, leaf: Any, k: int, returned: Any) -> np.ndarray:
         array = np.asarray(leaf.data if is_tensor(leaf) else leaf)
         if array.dtype.kind not in "biufc":
             raise UnsupportedError(
-                f"{self._name}: {name_of(self._solver)} returned {type(leaf).__name__} at result{path or ''}, which a"
-                " replay cannot return; return arrays and numbers from a solver in a recorded function"
+                f"{self._name}: {name_of(self._solver)} returned {type(leaf).__name__} at result{paths(returned)[k]},"
+                " which a replay cannot return; return arrays and numbers from a solver in a recorded function"
             )
         check_dtype(array.dtype, self._name, takes_complex=True)
         return array.astype(np.int64) if array.dtype.kind in "iu" else array
 
-    def pull(self, y_bar: Any, y: Any, *xs: Any) -> tuple[None, ...]:
-        """Return no cotangents: results are constants."""
-        return (None,) * len(xs)
-
-    def push(self, x_dots: Any, y: Any, *xs: Any) -> Any:
-        """Return zero tangents."""
-        return tuple(np.zeros(each.shape, each.dtype) for each in (y if isinstance(y, tuple) else (y,)))
-
     def result(self, found: Sequence[Any]) -> Any:
         """Return what the solver has returned, with Tensors in place of arrays."""
-        typed = [
-            each if each.dtype == dtype else each.astype(dtype)
-            for each, dtype in zip(found, self._dtypes, strict=True)
-        ]
+        typed = [y.astype(dtype, copy=False) for y, dtype in zip(found, self._dtypes, strict=True)]
         return stop_gradient(unflatten(self._structure, typed))
 
 

@@ -16,14 +16,14 @@ from tapegrad.frontend.conversions.complex_views import complex_of, is_complex
 from tapegrad.frontend.functions.shapes.flat_structures import pairs_in
 from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import is_tensor
-from tapegrad.implicit.reached_values import ReachedValues
+from tapegrad.implicit.reached_values import ReachedValues, packed
 from tapegrad.integrate.arguments import known, numbers
 from tapegrad.integrate.events import TERMINATED
 from tapegrad.integrate.method import AcceptedStep, ExplicitMethod, like
 from tapegrad.integrate.steps import FAILED, Integration, State, added
 from tapegrad.loops.body import on_recording
 from tapegrad.loops.scan import scan_with_retries, scanned
-from tapegrad.program.archive.contents import Contents, OpKind, ReadContents, add_kind
+from tapegrad.program.archive.contents import OpKind, ReadContents, add_kind
 from tapegrad.program.archive.fields import extents_of, field, integers, refuse_unless
 from tapegrad.transforms.stop_gradient import stop_gradient
 
@@ -148,10 +148,6 @@ def _reason(status: int, t: float, steps: int, number: int) -> str:
     return "it is nan, or its time is"
 
 
-def _packed(op: ReachedOp, contents: Contents) -> dict[str, Any]:
-    return {"shape": list(op.shape_of_values), "cotangents": op.of_cotangents, "strict": op.is_strict}
-
-
 def _unpacked(record: dict[str, Any], contents: ReadContents) -> Call:
     count = 2
     numbers = integers(record.get("shape"), 0, 1 << 40, "outputs of a solver")
@@ -165,4 +161,4 @@ def _unpacked(record: dict[str, Any], contents: ReadContents) -> Call:
     return op.call_for(inputs, inputs[:1])
 
 
-add_kind(OpKind("outputs", ReachedOp, _packed, _unpacked))
+add_kind(OpKind("outputs", ReachedOp, packed, _unpacked))

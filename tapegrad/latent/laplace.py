@@ -14,7 +14,7 @@ from tapegrad.latent.marginal import implied_mode, marginal
 from tapegrad.latent.mode import FOUND, reason
 from tapegrad.program.recording.signature import has_tensor
 from tapegrad.pytree import flatten, unflatten
-from tapegrad.transforms.base import Transform, replayable
+from tapegrad.transforms.base import Transform, replay_of, replayable
 from tapegrad.transforms.jacobians.sparse import hessian
 from tapegrad.transforms.jit import Jit
 
@@ -49,9 +49,7 @@ class _OfEffects(Transform):
             if self.map is not None:
                 effects = Effects(with_tied(args, self.random, self.map), self.random)
             return self._recorded(joint_of(self.function, effects, kwargs), effects)
-        replayed = replayable(self)
-        assert replayed is not None
-        return replayed(*args, **kwargs)
+        return replay_of(self)(*args, **kwargs)
 
     def _recorded(self, joint: Callable[[Any], Any], effects: Effects) -> Any:
         raise NotImplementedError

@@ -18,6 +18,7 @@ from tapegrad.implicit.recorded_root import implied
 from tapegrad.implicit.ruled import RuledBody, ruled
 from tapegrad.latent.joint import Joint
 from tapegrad.latent.mode import FOUND, ModeSearch, find_mode
+from tapegrad.pytree import replaced
 from tapegrad.transforms.vjp import vjp
 
 _LOG_2_PI = float(np.log(2 * np.pi))
@@ -72,16 +73,17 @@ class _MarginalBody(RuledBody):
     def gradient(self, values: Sequence[Any]) -> list[Any]:
         """Return the gradient by the operands from outside that are floats."""
         joint, effects = self._joint, values[1]
-        floats, substitute = self.by_floats(self.given, values)
+        numbers = [k for k in self.floats if k >= self.given]
+        floats = [values[k] for k in numbers]
 
         def density(effects: Any, *given: Any) -> Any:
             """Return the joint density and the entries of its Hessian, which one reverse sweep differentiates."""
-            with self.standing_in(substitute(given)[self.given :]):
+            with self.standing_in(replaced(values, numbers, given)[self.given :]):
                 entries, cholesky = joint.entries(effects)
                 return (joint.value(effects), entries), cholesky
 
         def slope(*given: Any) -> Any:
-            with self.standing_in(substitute(given)[self.given :]):
+            with self.standing_in(replaced(values, numbers, given)[self.given :]):
                 return joint.gradient(effects)
 
         (_, entries), pull, cholesky = vjp(density, effects, *floats, has_aux=True)

@@ -13,7 +13,7 @@ from tapegrad.frontend.recording import shape
 from tapegrad.frontend.tensor.array_checks import numbers, real, refuse_subclass
 from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.pytree import flatten
-from tapegrad.transforms.base import Transform, replayable, without_jit
+from tapegrad.transforms.base import ConfiguredTransform, replay_of, without_jit
 from tapegrad.transforms.jit import Jit, jit
 
 _NUMBERS = (bool, int, float, complex, np.generic)
@@ -86,21 +86,14 @@ class NotScalarError(TypeError, ValueError):
     """
 
 
-class _Flat(Transform):
+class _Flat(ConfiguredTransform):
     """A function of a vector. The vector is unraveled on the tape, so a replay runs no Python for the leaves."""
 
     name = "objective"
 
-    def __init__(self, function: Callable[..., Any], layout: LeafLayout) -> None:
-        super().__init__(function)
-        self._layout = layout
-
-    @property
-    def settings(self) -> tuple[Any, ...]:
-        return (self._layout,)
-
     def _value(self, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None) -> Any:
-        structure = x if self._layout.is_vector else self._layout.split(x)
+        (layout,) = self.settings
+        structure = x if layout.is_vector else layout.split(x)
         return without_jit(self.function)(structure, *args, **(kwargs or {}))
 
 
@@ -186,6 +179,4 @@ def _numbers(value: Any) -> Any:
 
 def flat_jit(kind: type[_Flat], function: Callable[..., Any], layout: LeafLayout) -> Jit[..., Any]:
     """Return the function of a vector, to be replayed. It shares its traces with `function` if that is a ``jit(f)``."""
-    replayed = replayable(kind(jit(function), layout))
-    assert replayed is not None
-    return replayed
+    return replay_of(kind(jit(function), layout))

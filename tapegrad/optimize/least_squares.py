@@ -6,6 +6,7 @@ from typing import Any
 
 from tapegrad.engine.runtime.messages.progress import Progress
 from tapegrad.errors import check_function
+from tapegrad.frontend.tensor.static_keys import token
 from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.frontend.words.frames import hides_frames
 from tapegrad.optimize.arguments import callback_on, further, with_parameters, without_defaults
@@ -13,8 +14,8 @@ from tapegrad.optimize.flat import FlatVector, raveled, raveled_numbers, refuse_
 from tapegrad.optimize.interruption import LEAST_SQUARES_STATUS, MESSAGE, Iterates, interrupts
 from tapegrad.optimize.residuals import Residuals, residuals
 from tapegrad.optimize.solutions.minima import cost_of, minimum
+from tapegrad.optimize.vector_function import known_target
 from tapegrad.pytree import flatten
-from tapegrad.transforms.base import without_jit
 
 
 @hides_frames
@@ -132,15 +133,20 @@ def least_squares(
 
 def _differentiable(fun: Any, x0: Any, args: Any, check: bool, options: dict[str, Any]) -> Any:
     """Solve the problem, and differentiate the solution by further arguments."""
-    target, args = residuals(fun, x0), args if isinstance(args, tuple) else (args,)
-    stated, layout = partial(without_jit(target.function), **(options.get("kwargs") or {})), target.layout
-    further(options.get("kwargs") or {}, "kwargs")
-    cost = cost_of(stated, options.get("loss", "linear"), float(options.get("f_scale", 1.0)), layout)
+    args, kwargs = (
+        args if isinstance(args, tuple) else (args,),
+        further(options.get("kwargs") or {}, "kwargs"),
+    )
+    function, target, args = known_target(Residuals, fun, x0, args, kwargs)
+    stated, layout = partial(function.stated, **kwargs), target.layout
+    loss, scale = options.get("loss", "linear"), float(options.get("f_scale", 1.0))
+    cost = cost_of(stated, loss, scale, layout)
 
     def search(x0: Any, *args: Any) -> Any:
         return least_squares(target, x0, args, **options)
 
-    result = minimum("least_squares", search, cost, x0, args, check, options.get("bounds"))
+    rules = function.once((loss, scale, *map(token, flatten(kwargs)[0])), dict[Any, Any])
+    result = minimum("least_squares", search, cost, x0, args, check, rules, options.get("bounds"))
     if any(map(is_tensor, flatten(result.x)[0])):
         result["cost"] = cost(result.x, *args)
         result["fun"] = FlatVector(stated, layout)(raveled(result.x, layout), *args)

@@ -12,8 +12,8 @@ from tapegrad.optimize.flat import raveled_numbers, refuse_bounds
 from tapegrad.optimize.interruption import MESSAGE, MINIMIZE_STATUS, BestPoint, interrupts
 from tapegrad.optimize.objective import Objective, objective
 from tapegrad.optimize.solutions.minima import minimum
+from tapegrad.optimize.vector_function import known_target
 from tapegrad.pytree import flatten
-from tapegrad.transforms.base import without_jit
 
 # SciPy's methods by the derivatives that they use. All others use the gradient.
 _VALUES = frozenset({"nelder-mead", "powell", "cobyla", "cobyqa"})
@@ -168,13 +168,15 @@ def _differentiable(fun: Any, x0: Any, args: Any, check: bool, options: dict[str
             "minimize: differentiable=True is not for constraints; write the conditions for a minimum as a function and"
             " tapegrad.custom_root"
         )
-    target, args = objective(fun, x0), args if isinstance(args, tuple) else (args,)
-    stated = without_jit(target.function)
+    args = args if isinstance(args, tuple) else (args,)
+    function, target, args = known_target(Objective, fun, x0, args)
+    stated = function.stated
 
     def search(x0: Any, *args: Any) -> Any:
         return minimize(target, x0, args, **options)
 
-    result = minimum("minimize", search, stated, x0, args, check, options.get("bounds"))
+    rules = function.once("rules", dict[Any, Any])
+    result = minimum("minimize", search, stated, x0, args, check, rules, options.get("bounds"))
     if any(map(is_tensor, flatten(result.x)[0])):
         result["fun"] = stated(result.x, *args)
     return result

@@ -9,7 +9,9 @@ from tapegrad.errors import check_function
 from tapegrad.frontend.functions.shapes.flat_structures import LeafLayout
 from tapegrad.frontend.tensor.array_checks import real
 from tapegrad.frontend.tensor.copying import described
+from tapegrad.implicit.known import known, lifted
 from tapegrad.optimize.flat import flat_jit, layout_of, raveled, raveled_numbers, unraveled
+from tapegrad.pytree import unflatten
 from tapegrad.transforms.jit import Jit, jit
 
 FLOAT = np.dtype(np.float64)
@@ -34,6 +36,7 @@ class VectorFunction:
         self.function = function if isinstance(function, Jit) else jit(function)
         self._x0 = x0
         self._layout: LeafLayout | None = None
+        self._shape: tuple[int, ...] = ()  # of vectors, once the layout is known
         if x0 is not None:
             self._bind(layout_of(x0))
 
@@ -45,7 +48,7 @@ class VectorFunction:
 
     def _bind(self, layout: LeafLayout) -> None:
         """Fix the layout of the vectors."""
-        self._layout = layout
+        self._layout, self._shape = layout, (layout.size,)
         self._replayed = flat_jit(self._kind, self.function, layout)
 
     def at(self, x0: Any) -> Any:
@@ -142,8 +145,19 @@ class VectorFunction:
     def _vector(self, x: Any) -> np.ndarray:
         """Return the argument as a vector of float64. The first one fixes the layout if no `x0` was given."""
         layout = self._layout
-        if layout is not None and type(x) is _ndarray and x.shape == (layout.size,):
+        if type(x) is _ndarray and x.shape == self._shape:
             return x if x.dtype is FLOAT else real(x, "x")
         if self._x0 is None and (layout is None or layout.is_vector):
             self._bind(layout_of(x))
         return raveled_numbers(x, self.layout)
+
+
+def known_target(kind: Any, function: Any, x0: Any, args: Any, kwargs: Any = None) -> tuple[Any, ...]:
+    """Return what is known of a user's function, that as a function of a vector like `x0`, and its arguments."""
+    layout = layout_of(x0)
+    if isinstance(function, kind):
+        return known(function.function, (args, kwargs), layout), function.at(x0), args
+    function, args = lifted(function, args)
+    found = known(function, (args, kwargs), layout)
+    plain = unflatten(layout.definition, list(map(np.zeros, layout.shapes, layout.dtypes)))
+    return found, found.once(kind.__name__, lambda: kind(found.recorded, plain)), args

@@ -13,9 +13,9 @@ from tapegrad.frontend.functions.reductions.reductions import sum as total
 from tapegrad.frontend.indexing.indexing import scatter_add
 from tapegrad.frontend.recording.shape import reshape
 from tapegrad.frontend.tensor.modes import thread
-from tapegrad.frontend.tensor.tensor import Tensor, from_array, is_tensor
+from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.sparse.patterns import MatrixPattern
-from tapegrad.sparse.superlu import PatternFactors
+from tapegrad.sparse.superlu import PatternFactors, tensor_of
 
 
 def _conj(z: Any) -> Any:
@@ -61,7 +61,7 @@ class ComplexSystems:
         if not is_tensor(b_bar) and not is_tensor(x):
             return self._factors.outer(b_bar, x, transposed)
         left, right = (x, b_bar) if transposed else (b_bar, x)
-        terms = _tensor(left)[self._rows] * _tensor(right)[self._columns]
+        terms = tensor_of(left)[self._rows] * tensor_of(right)[self._columns]
         return -(terms if terms.ndim == 1 else total(terms, -1))
 
     def _product(self, data: Any, x: Any, transposed: bool) -> Any:
@@ -69,12 +69,8 @@ class ComplexSystems:
         if not is_tensor(data) and not is_tensor(x):
             return self._factors.product(data, x, transposed)
         to, read = (self._columns, self._rows) if transposed else (self._rows, self._columns)
-        factors = _tensor(data) if x.ndim == 1 else reshape(_tensor(data), (-1, 1))
-        return scatter_add(factors * _tensor(x)[read], to, x.shape)
-
-
-def _tensor(z: Any) -> Tensor:
-    return z if is_tensor(z) else from_array(np.array(z), constant=True)
+        factors = tensor_of(data) if x.ndim == 1 else reshape(tensor_of(data), (-1, 1))
+        return scatter_add(factors * tensor_of(x)[read], to, x.shape)
 
 
 def systems_of(pattern: MatrixPattern, permc_spec: str | None) -> ComplexSystems:

@@ -106,14 +106,14 @@ class PatternFactors:
             transpose = csc_array((data, self._minor, self._starts), self._shape)
             return (transpose if transposed else transpose.T) @ x
         params: Any = (CsrTransposedMatmulParams if transposed else CsrMatmulParams)(rows, columns, _width(x))
-        return csr_product(_tensor(x), _tensor(data), self._lists(), params, "spsolve")
+        return csr_product(tensor_of(x), tensor_of(data), self._lists(), params, "spsolve")
 
     def outer(self, b_bar: Any, x: Any, transposed: bool) -> Any:
         """Return the cotangent of the entries: that of a matrix is ``-outer(b_bar, x)``."""
         left, right = (x, b_bar) if transposed else (b_bar, x)
         if is_tensor(left) or is_tensor(right):
             params = CsrOuterParams(*self._shape, _width(x))
-            return -csr_outer(_tensor(left), _tensor(right), self._lists(), params, "spsolve")
+            return -csr_outer(tensor_of(left), tensor_of(right), self._lists(), params, "spsolve")
         rows, columns = self._rows, self._columns
         if left.ndim == 1:
             return -(left[rows] * right[columns])
@@ -126,7 +126,7 @@ class PatternFactors:
         return from_array(self._listed, constant=True)
 
 
-def _tensor(x: Any) -> Tensor:
+def tensor_of(x: Any) -> Tensor:
     return x if is_tensor(x) else from_array(np.array(x), constant=True)
 
 

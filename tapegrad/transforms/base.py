@@ -55,6 +55,26 @@ class Transform(FunctionWrapper, Reports):
         return type(self), *self.settings
 
 
+class ConfiguredTransform(Transform):
+    """A transform with further settings, which tell it apart from others of the same function.
+
+    Parameters
+    ----------
+    function
+        The function that is transformed.
+    settings
+        The settings.
+    """
+
+    def __init__(self, function: Callable[..., Any], *settings: Any) -> None:
+        super().__init__(function)
+        self._settings = settings
+
+    @property
+    def settings(self) -> tuple[Any, ...]:
+        return self._settings
+
+
 def recorder_of(function: Callable[..., Any]) -> Jit[..., Any] | None:
     """Return the ``jit(f)`` that a function is, or is made of by transforms."""
     return function._recorder() if isinstance(function, Transform | Jit) else None
@@ -130,6 +150,13 @@ def replayable(function: Callable[..., Any]) -> Jit[..., Any] | None:
         made = inner.derive(function, inner.static.shifted(function.leading))
         known = inner.derived.setdefault(function.key, made)
     return known
+
+
+def replay_of(function: Callable[..., Any]) -> Jit[..., Any]:
+    """Return the function to replay in place of a jitted one, or of a transform of one."""
+    found = replayable(function)
+    assert found is not None
+    return found
 
 
 def without_jit(function: Callable[..., Any]) -> Callable[..., Any]:

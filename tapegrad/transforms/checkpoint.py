@@ -14,7 +14,7 @@ from tapegrad.frontend.tensor.copying import FunctionWrapper, described
 from tapegrad.frontend.tensor.modes import errstate, thread
 from tapegrad.frontend.tensor.tensor import from_array, is_tensor
 from tapegrad.frontend.words.frames import hides_frames
-from tapegrad.pytree import flatten, unflatten
+from tapegrad.pytree import flatten, replaced, unflatten
 from tapegrad.transforms.jvp import jvp
 from tapegrad.transforms.vjp import vjp
 
@@ -78,9 +78,8 @@ class _Call:
 
     def _run(self, *values: Any) -> tuple[Any, ...]:
         """Call the function with these values of the operands. Return the floats in its result."""
-        leaves = list(self._leaves)
-        for k, value in zip(self._by, values, strict=True):
-            leaves[k] = complex_of(value) if k in self._complex else value
+        given = [complex_of(x) if k in self._complex else x for k, x in zip(self._by, values, strict=True)]
+        leaves = replaced(self._leaves, self._by, given)
         args, kwargs = unflatten(self._definition, leaves)
         with self._errors:  # the reverse sweep may run elsewhere
             results, self._structure = flatten(self._function(*args, **kwargs))

@@ -1,6 +1,7 @@
 """`custom_root` and `custom_argmin`: derivatives of solutions, whoever has found them."""
 
 import copy
+import itertools
 import warnings
 
 import numpy as np
@@ -150,6 +151,36 @@ def test_a_residual_may_close_over_tensors(wrap):
     assert wrap(f)(2.0) == 2.0
     np.testing.assert_allclose(tg.grad(wrap(f))(2.0), 2 / 3, rtol=1e-14)
     np.testing.assert_allclose(tg.hessian(wrap(f))(2.0), -1 / 9, rtol=1e-13)
+
+
+@pytest.mark.parametrize("decorator", [tg.custom_root, tg.custom_argmin])
+def test_residuals_that_are_made_anew_are_replayed(decorator):
+    calls = itertools.count()
+
+    def f(p, q):
+        scale = {"of p": 2.0, "q": q}
+
+        def residual(x):
+            next(calls)
+            return x**3 - scale["of p"] * p * scale["q"]
+
+        def energy(x, q):
+            next(calls)
+            return x**4 / 4 - scale["of p"] * p * x * q
+
+        if decorator is tg.custom_root:
+            return tg.custom_root(residual)(lambda x0: np.cbrt(3.0 * np.sign(x0)))(1.0)
+        return tg.custom_argmin(energy)(lambda x0, q: np.cbrt(3.0))(1.0, q)
+
+    by_p, by_q = 2 / 3 ** (5 / 3), 2 * 1.5 / 3 ** (5 / 3)
+    for transform in (tg.grad(f, (0, 1)), tg.grad(tg.jit(f), (0, 1))):
+        for _ in range(5):
+            np.testing.assert_allclose(transform(1.5, 1.0), (by_p, by_q), rtol=1e-13)
+    before = next(calls)
+    tg.grad(f, (0, 1))(1.5, 1.0)
+    assert next(calls) == before + 1
+    second = tg.hessian(lambda p: f(p, 1.0))(1.5)
+    np.testing.assert_allclose(second, -8 / 9 * 3 ** (-5 / 3), rtol=1e-12)
 
 
 def test_what_a_residual_sees_may_change():

@@ -1,6 +1,7 @@
 """Derivatives of roots, fixed points and minima by further arguments, found by SciPy or in compiled code."""
 
 import itertools
+import warnings
 
 import numpy as np
 import pytest
@@ -286,6 +287,16 @@ def test_messages(call, error, message):
         call(tg.tensor(P))
 
 
+@pytest.mark.parametrize("method", ["hybr", "newton"])
+def test_equations_in_a_list(method):
+    def f(p):
+        return tg.optimize.root(lambda x: [x[0] - p, x[1] * x[0] - 2.0], (1, 1), method=method).x[1]
+
+    np.testing.assert_allclose([f(4.0), tg.grad(f)(4.0)], [0.5, -0.125])
+    with pytest.raises(ValueError, match="root: fun returned 1 numbers, and x0 has 2"):
+        tg.optimize.root(lambda x: x[:1], (1, 1), method=method)
+
+
 def test_newton_says_how_it_has_ended():
     """A root, none at all, and too few iterations."""
 
@@ -299,3 +310,253 @@ def test_newton_says_how_it_has_ended():
         "No step makes the residual smaller, or the Jacobian is singular at the last iterate.",
     )
     assert ended(-2.0, maxiter=1) == (False, "The number of iterations has reached maxiter=1.")
+
+
+# --- solutions that are found again --------------------------------------------------------------------------------
+
+CALLS = itertools.count()
+FACTOR = [1.0]
+
+
+def counted(function):
+    """Return a function, calls of which are counted, and which closes over it."""
+    return lambda *args: (next(CALLS), function(*args))[1]
+
+
+def shifted_cubic(x, p):
+    next(CALLS)
+    return x**3 + x - p * FACTOR[0]
+
+
+class Model:
+    def equations(self, x, p):
+        return shifted_cubic(x, p)
+
+
+MODEL = Model()
+OF_CLOSURES = [counted(cubic), counted(kepler), counted(quartic)]
+SOLVED = {
+    "hybr": lambda p: tg.optimize.root(shifted_cubic, np.ones(3), (p,)).x,
+    "newton": lambda p: tg.optimize.root(shifted_cubic, np.ones(3), (p,), method="newton").x,
+    "made anew": lambda p: tg.optimize.root(lambda x, p: shifted_cubic(x, p), np.ones(3), (p,)).x,
+    "method": lambda p: tg.optimize.root(MODEL.equations, P, (p,)).x,
+    "closure": lambda p: tg.optimize.root(OF_CLOSURES[0], P, (p,)).x,
+    "fixed_point": lambda p: tg.optimize.fixed_point(OF_CLOSURES[1], np.ones(3), (p, 0.1)),
+    "minimize": lambda p: tg.optimize.minimize(
+        OF_CLOSURES[2], P, (p,), differentiable=True, bounds=[(None, 0.4)] * 3
+    ).x,
+    "least_squares": lambda p: tg.optimize.least_squares(
+        shifted_cubic, P, (p,), differentiable=True, loss="huber"
+    ).x,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SOLVED)
+def test_functions_that_were_solved_before_are_replayed(name):
+    def total(p):
+        return tg.sum(SOLVED[name](p) * WEIGHTS)
+
+    gradient = tg.grad(total)
+    for _ in range(
+        4
+    ):  # closures are kept when they come again; rules are recorded when they are asked for again
+        gradient(P)
+    before = next(CALLS)
+    found = gradient(P / 2)
+    assert next(CALLS) - before < 4  # the value of the minimum is computed by Tensors
+    np.testing.assert_allclose(found, tg.grad(tg.jit(total))(P / 2), rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["hybr", "newton", "made anew", "least_squares", "fixed_point"])
+def test_what_a_function_sees_may_change_between_solutions(name):
+    if name == "fixed_point":
+        gradient = tg.grad(lambda p: tg.optimize.fixed_point(scaled_mean, 1.0, (p,), xtol=1e-14))
+    else:
+        gradient = tg.grad(lambda p: SOLVED[name](p * np.ones(3))[0])
+    try:
+        for factor in (1.0, 1.0, 1.0, 1.0, 2.0, 1.0, 3.0):
+            FACTOR[0] = factor
+            expected = factor / 2 if name == "fixed_point" else factor / 4
+            np.testing.assert_allclose(gradient(2.0 / factor), expected, rtol=1e-7)
+    finally:
+        FACTOR[0] = 1.0
+
+
+def test_arguments_of_other_values_shapes_and_types_are_told_apart():
+    def solved(p, k):
+        return tg.sum(tg.optimize.root(weighted, np.ones(len(p)), (p, k), method="newton").x)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # of many recordings
+        for k in (*range(1, 20), 2.0, 3.0, True, np.array(2.5)):
+            np.testing.assert_allclose(tg.grad(solved)(np.ones(1), k), [k], rtol=1e-12)
+        for n in range(1, 20):
+            np.testing.assert_allclose(tg.grad(solved)(np.ones(n), 2), np.full(n, 2.0), rtol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["hybr", "newton"])
+def test_what_a_function_sees_may_become_a_tensor(method):
+    def root(p):
+        return tg.optimize.root(shifted_cubic, [1.0], (p,), method=method).x[0]
+
+    def by_factor(factor):
+        FACTOR[0] = factor
+        return root(2.0)
+
+    try:
+        for _ in range(4):
+            FACTOR[0] = 1.0
+            np.testing.assert_allclose(tg.grad(root)(2.0), 0.25)
+        for _ in range(3):
+            FACTOR[0], p = tg.tensor(2.0), tg.tensor(1.0)
+            root(p).backward()
+            np.testing.assert_allclose([p.grad, FACTOR[0].grad], [0.5, 0.25])
+            np.testing.assert_allclose(tg.grad(by_factor)(1.0), 0.5)
+    finally:
+        FACTOR[0] = 1.0
+
+
+def scaled_mean(x, p):
+    return 0.5 * x + 0.25 * p * FACTOR[0]
+
+
+def weighted(x, p, k):
+    return x - p * k
+
+
+# --- closures ------------------------------------------------------------------------------------------------------
+
+TENSOR = []
+
+
+def of_closures(kind):
+    """Return the solution of ``x**3 + x = p`` by equations that see the parameters without an argument."""
+
+    def solved(p):
+        parts = {"p": p, "scale": 1.0}
+        solve = {
+            "hybr": lambda: tg.optimize.root(lambda x: x**3 + x - p, np.ones(3)),
+            "newton": lambda: tg.optimize.root(lambda x: x**3 + x - parts["p"], np.ones(3), method="newton"),
+            "least_squares": lambda: tg.optimize.least_squares(
+                lambda x, k: x**3 + x - k * p, np.ones(3), (1.0,), differentiable=True
+            ),
+            "minimize": lambda: tg.optimize.minimize(
+                lambda x: tg.sum(x**4 / 4 + x**2 / 2 - p * x), np.ones(3), differentiable=True, tol=1e-12
+            ),
+        }
+        if kind == "fixed_point":
+            return tg.optimize.fixed_point(lambda x: (p - x**3 + 9 * x) / 10, np.ones(3), xtol=1e-12)
+        return solve[kind]().x
+
+    return solved
+
+
+@pytest.mark.parametrize("kind", ["hybr", "newton", "least_squares", "minimize", "fixed_point"])
+def test_functions_may_close_over_tensors(kind):
+    solved = of_closures(kind)
+    expected = WEIGHTS / (3 * np.asarray(real_roots(P)) ** 2 + 1)
+    for _ in range(4):
+        p = tg.tensor(P)
+        tg.sum(solved(p) * WEIGHTS).backward()
+        np.testing.assert_allclose(p.grad, expected, rtol=1e-4)
+        for wrap in WRAPS:
+            np.testing.assert_allclose(
+                tg.grad(wrap(lambda p: tg.sum(solved(p) * WEIGHTS)))(P), expected, rtol=1e-4
+            )
+    found = tg.vmap(tg.grad(lambda p: tg.sum(solved(p) * WEIGHTS)))(np.stack([P, P / 2]))
+    np.testing.assert_allclose(found[0], expected, rtol=1e-4)
+
+
+@pytest.mark.parametrize("method", ["hybr", "newton"])
+def test_solutions_of_solutions_and_functions_in_functions(method):
+    def solved(fun):
+        return tg.optimize.root(fun, [1.0], method=method).x
+
+    def f(p):
+        def power(x, n):
+            return x * power(x, n - 1) if n else 1.0
+
+        def inner(x):
+            next(CALLS)
+            return solved(lambda y: power(y, 3) + y - x * p)
+
+        return solved(lambda x: x + inner(x) - 2 * p)[0]
+
+    def by_scipy(p):
+        def inner(x):
+            return scipy.optimize.brentq(lambda y: y**3 + y - x * p, -9, 9, xtol=1e-14)
+
+        return scipy.optimize.brentq(lambda x: x + inner(x) - 2 * p, -9, 9, xtol=1e-14)
+
+    expected = slope(by_scipy, 1.3, 1.0)
+    for wrap in WRAPS:
+        gradient = tg.grad(wrap(f))
+        np.testing.assert_allclose([gradient(1.3) for _ in range(3)], [expected] * 3, rtol=1e-8)
+
+
+def test_local_functions_are_told_apart_by_what_they_close_over():
+    def f(p, factor):
+        def scaled(x):
+            next(CALLS)
+            return factor * x
+
+        return tg.optimize.root(lambda x: scaled(x) - p, [1.0]).x[0]
+
+    gradient = tg.grad(f)
+    for factor in (1.0, 2.0, 1.0, 2.0, 1.0, 2.0):
+        assert gradient(3.0, factor) == 1 / factor
+    before = next(CALLS)
+    assert [gradient(3.0, factor) for factor in (2.0, 1.0)] == [0.5, 1.0]
+    assert next(CALLS) == before + 1
+
+
+@pytest.mark.parametrize("solve", ["minimize", "least_squares", "custom_argmin"])
+def test_minima_by_tensors_that_no_argument_holds(solve):
+    TENSOR[:] = [tg.tensor(P)]
+    if solve == "custom_argmin":
+        x = tg.custom_argmin(lambda x: tg.sum((x - TENSOR[0]) ** 2))(lambda x0: P)(P)
+    elif solve == "minimize":
+        x = tg.optimize.minimize(
+            lambda x: tg.sum((x - TENSOR[0]) ** 2), P, differentiable=True, bounds=[(None, 9)] * 3
+        ).x
+    else:
+        x = tg.optimize.least_squares(lambda x: x - TENSOR[0], P, differentiable=True).x
+    tg.sum(x * WEIGHTS).backward()
+    np.testing.assert_allclose(TENSOR[0].grad, WEIGHTS, rtol=1e-12)
+
+
+def test_closures_are_as_they_were_when_they_were_handed_over():
+    found, count = [], 0
+    for k in (1.0, 2.0, 2.0, 2.0, 3.0):
+        factor, matrix = [k], np.eye(1)
+
+        def equations(x, p):
+            return matrix @ x * factor[0] - p  # noqa: B023
+
+        found += [
+            tg.grad(lambda p, f=equations: tg.optimize.root(f, [1.0], (p,)).x[0])(1.0) for _ in range(3)
+        ]
+        factor[0] = 2 * k
+        found.append(tg.grad(lambda p, f=equations: tg.optimize.root(f, [1.0], (p,)).x[0])(1.0))
+        matrix *= 2
+        found.append(tg.grad(lambda p, f=equations: tg.optimize.root(f, [1.0], (p,)).x[0])(1.0))
+    np.testing.assert_allclose(found, [w / k for k in (1, 2, 2, 2, 3) for w in (1, 1, 1, 0.5, 0.25)])
+
+    def counting(x, p):
+        nonlocal count
+        count += 1
+        return x - p
+
+    tg.optimize.root(counting, [1.0], (2.0,))
+    assert count > 0
+
+
+def test_arguments_that_no_recording_takes():
+    class Scale:
+        __hash__ = None
+        value = 3.0
+
+    gradient = tg.grad(
+        lambda p: tg.optimize.root(lambda x, p, s: x - s.value * p, [1.0], (p, Scale()), method="newton").x[0]
+    )
+    assert [gradient(2.0) for _ in range(3)] == [3.0] * 3

@@ -19,7 +19,7 @@ from tapegrad.optimize.native.settings import DescentSettings, check_feasible, r
 from tapegrad.optimize.native.sharing import Results, checked_threads, reporting_one, run_shared
 from tapegrad.optimize.native.slices import Slices
 from tapegrad.optimize.objective import Objective
-from tapegrad.transforms.base import replayable
+from tapegrad.transforms.base import replay_of
 from tapegrad.transforms.grad import Grad
 
 MESSAGES = {
@@ -177,8 +177,7 @@ class _DescentProblem(NamedTuple):
         example = example_of(replayed, starts, self.args)
         recorded = [ReplayedFunction(replayed, example, self.args, kind=GRADIENT)]
         if settings.newton:
-            gradient = replayable(Grad(replayed, 0))
-            assert gradient is not None
+            gradient = replay_of(Grad(replayed, 0))
             recorded.append(ReplayedFunction(gradient, example, self.args, kind=PRODUCT))
         single = len(starts) == 1 and (progress is None or progress is True)
 

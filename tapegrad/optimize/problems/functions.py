@@ -12,7 +12,7 @@ from tapegrad.optimize.flat import FlatConstraints, FlatScalar, flat_jit, layout
 from tapegrad.optimize.objective import Objective
 from tapegrad.optimize.problems.fixed_structure import FixedStructure
 from tapegrad.pytree import LEAF, flatten
-from tapegrad.transforms.base import Transform, replayable
+from tapegrad.transforms.base import Transform, replay_of
 from tapegrad.transforms.grad import grad
 from tapegrad.transforms.jacobians import sparse
 from tapegrad.transforms.jacobians.jacobian import jacobian
@@ -121,8 +121,7 @@ class ProblemFunctions:
             self.constraints = lambda x, *args: values(x, *args)[0]
             made = jacobian(flat_jit(FlatConstraints, constraints, self.layout), sparse=True)
             self.jacobian = FixedStructure("jacobian", made)
-        lagrangian = replayable(Lagrangian(FlatScalar(objective.function, self.layout), flat))
-        assert lagrangian is not None
+        lagrangian = replay_of(Lagrangian(FlatScalar(objective.function, self.layout), flat))
         self.hessian = FixedStructure("hessian", sparse.lower_hessian(lagrangian, 2))
 
     def structures(

@@ -10,12 +10,14 @@ from tapegrad.frontend.tensor.array_checks import real, refuse_complex
 from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.frontend.words.frames import hides_frames
 from tapegrad.implicit.custom_root import system_of
+from tapegrad.implicit.equation import System
 from tapegrad.implicit.iterative import IterativeSystem
+from tapegrad.implicit.known import known, lifted
 from tapegrad.implicit.solutions import Formulation, Solution, with_derivatives
 from tapegrad.implicit.solver_calls import called
 from tapegrad.loops.carry import leaf_of
 from tapegrad.loops.while_loop import repeated
-from tapegrad.transforms.base import without_jit
+from tapegrad.transforms.base import ConfiguredTransform, replay_of, without_jit
 
 
 @hides_frames
@@ -86,26 +88,34 @@ def fixed_point(
     if method not in ("del2", "iteration"):
         raise ValueError(f"fixed_point: method={method!r}; it must be 'del2' or 'iteration'")
     args = args if isinstance(args, tuple) else (args,)
-    stated = without_jit(func)
-    system = (
-        IterativeSystem("fixed_point", solver)
-        if solver == "iterate"
-        else system_of("fixed_point", solver, False)
-    )
-
-    def residual(x: Any, *args: Any) -> Any:
-        return stated(x, *args) - x
-
-    def search(x: Any, *args: Any) -> Any:
-        return _iterated(lambda x: stated(x, *args), leaf_of(x), float(xtol), int(maxiter), method == "del2")
-
     x0 = x0 if is_tensor(x0) else real(x0, "fixed_point: x0", None)
     if x0.dtype.kind == "c":
         refuse_complex(x0.dtype, "fixed_point: x0")
     x0 = x0 if x0.dtype.kind == "f" else x0.astype(np.float64)
-    x = called(f"fixed_point({name_of(func)})", search, (x0, *args), {}, True)
+    func, args = lifted(func, args)
+    function = known(func, args, (x0.shape, x0.dtype))
+    stated = function.stated
+    system: System = IterativeSystem("fixed_point", solver)
+    if solver != "iterate":
+        system = system_of("fixed_point", solver, False)
+
+    def residual(x: Any, *args: Any) -> Any:
+        return stated(x, *args) - x
+
+    recorded = replay_of(_Iteration(function.recorded, float(xtol), int(maxiter), method == "del2"))
+    x = called(f"fixed_point({name_of(func)})", recorded, (x0, *args), {}, True)
     formulation = Formulation("fixed_point", stated, residual, system)
-    return with_derivatives(Solution("fixed_point", formulation, x, args, {}), {})
+    rules = function.once(("rules", solver), dict[Any, Any])
+    return with_derivatives(Solution("fixed_point", formulation, x, args, {}), rules)
+
+
+class _Iteration(ConfiguredTransform):
+    """Search of a function's fixed point."""
+
+    name = "fixed_point"
+
+    def __call__(self, x: Any, *args: Any) -> Any:
+        return _iterated(lambda x: without_jit(self.function)(x, *args), leaf_of(x), *self.settings)
 
 
 def _iterated(f: Callable[[Any], Any], x0: Any, xtol: float, maxiter: int, accelerated: bool) -> Any:

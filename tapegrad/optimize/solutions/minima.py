@@ -1,6 +1,6 @@
 """Minima that are differentiated by further arguments of the user's function: of `minimize` and `least_squares`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
@@ -8,10 +8,12 @@ import numpy as np
 from tapegrad.errors import UnsupportedError
 from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.implicit.custom_root import system_of
+from tapegrad.implicit.eager_root import RuleCalls
 from tapegrad.implicit.solutions import Formulation
 from tapegrad.optimize.flat import FlatVector, layout_of, raveled, raveled_numbers
 from tapegrad.optimize.solutions.results import Search, differentiated
 from tapegrad.pytree import flatten
+from tapegrad.transforms.base import ConfiguredTransform
 from tapegrad.transforms.grad import grad
 from tapegrad.transforms.stop_gradient import stop_gradient
 
@@ -20,7 +22,14 @@ _AT_BOUND = 1e-9  # distance from a bound, relative to its size and to 1, within
 
 
 def minimum(
-    name: str, search: Function, objective: Function, x0: Any, args: Any, check: bool, bounds: Any = None
+    name: str,
+    search: Function,
+    objective: Function,
+    x0: Any,
+    args: Any,
+    check: bool,
+    rules: dict[Hashable, dict[Any, RuleCalls]],
+    bounds: Any = None,
 ) -> Any:
     """Return the result of a search for a minimum, with derivatives of the solution by further arguments.
 
@@ -36,6 +45,8 @@ def minimum(
         The user's function, or the cost of the user's residuals.
     check
         Whether derivatives of a solution that was not found raise.
+    rules
+        Rules of this objective that are known, by the layout and the bounds.
     bounds
         As SciPy takes them, for the parameters as one vector.
     """
@@ -61,8 +72,9 @@ def minimum(
         inner = np.where(held > 0, fixed, vector)
         return np.where(held > 0, vector - fixed, raveled(gradient_at(layout.split(inner), *args), layout))
 
-    formulation = Formulation(name, objective, residual, system_of(name, "auto", True))
-    return differentiated(formulation, Search(find), x0, args, check)
+    formulation = Formulation(name, objective, residual, system_of(name, "auto", True), limits is not None)
+    own = rules.setdefault((layout, None if limits is None else np.stack(limits).tobytes()), {})
+    return differentiated(formulation, Search(find), x0, args, check, own)
 
 
 def _number(value: Any) -> Any:
@@ -117,10 +129,15 @@ def cost_of(residuals: Function, loss: Any, scale: float, layout: Any) -> Functi
             f"least_squares: differentiable=True knows the losses {', '.join(map(repr, _LOSSES))}, not {loss!r}; write"
             " the cost as a function for minimize"
         )
-    rho = _LOSSES[loss]
+    return _Cost(residuals, loss, scale, layout)
 
-    def cost(x: Any, *args: Any) -> Any:
-        r = FlatVector(residuals, layout)(raveled(x, layout), *args) / scale
-        return 0.5 * scale**2 * np.sum(rho(r * r))
 
-    return cost
+class _Cost(ConfiguredTransform):
+    """Cost of residuals: a transform, through which recordings see what the residuals do."""
+
+    name = "least_squares"
+
+    def __call__(self, x: Any, *args: Any) -> Any:
+        loss, scale, layout = self.settings
+        r = FlatVector(self.function, layout)(raveled(x, layout), *args) / scale
+        return 0.5 * scale**2 * np.sum(_LOSSES[loss](r * r))

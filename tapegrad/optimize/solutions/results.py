@@ -5,11 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.frontend.tensor.tensor import is_tensor
-from tapegrad.implicit.solutions import Formulation, Solution, is_recording, with_derivatives
+from tapegrad.implicit.eager_root import RuleCalls
+from tapegrad.implicit.solutions import Formulation, Solution, is_recording, plain, with_derivatives
 from tapegrad.implicit.solver_calls import called
-from tapegrad.program.recording.signature import numpy_scalar
-from tapegrad.pytree import flatten, unflatten
 
 # Attributes of SciPy's results that a replay can return
 _NUMBERS = ("success", "status", "nfev", "njev", "nhev", "nit", "fun", "cost", "jac", "grad", "optimality")
@@ -47,6 +45,7 @@ def differentiated(
     x0: Any,
     args: Any,
     check: bool,
+    rules: dict[Any, RuleCalls],
     record: bool = False,
 ) -> Any:
     """Return the result of a search, whose solution has derivatives.
@@ -56,9 +55,11 @@ def differentiated(
     formulation
         What a solution is.
     search
-        A `Search`, or a solver that returns the same of Tensors.
+        A `Search`, or a recorded solver that returns the same of Tensors.
     check
         Whether derivatives of a solution that was not found raise.
+    rules
+        Rules of this formulation that are known.
     record
         Whether a recording has the instructions of the search.
     """
@@ -66,15 +67,9 @@ def differentiated(
 
     x, found, more = called(formulation.name, search, (x0, *args), {}, record)
     if not is_recording():
-        x, found = _plain(x), _plain(found)
+        x, found = plain(x), plain(found)
     result = SearchResult(found[0] if isinstance(found, list) else found)
     failed = 1.0 - np.where(result["success"], 1.0, 0.0)
     solution = Solution(formulation.name, formulation, x, (*args, *more), {})
-    result["x"] = with_derivatives(solution, {}, failed if check else None)
+    result["x"] = with_derivatives(solution, rules, failed if check else None)
     return result
-
-
-def _plain(value: Any) -> Any:
-    """Return a structure with arrays in place of its Tensors, which are constants."""
-    leaves, definition = flatten(value)
-    return unflatten(definition, [numpy_scalar(leaf.data) if is_tensor(leaf) else leaf for leaf in leaves])

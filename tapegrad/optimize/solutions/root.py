@@ -3,19 +3,17 @@
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from tapegrad.errors import UnsupportedError, check_function
-from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.frontend.words.frames import hides_frames
 from tapegrad.implicit.custom_root import system_of
 from tapegrad.implicit.solutions import Formulation, is_recording
 from tapegrad.optimize.arguments import callback_on, without_defaults
-from tapegrad.optimize.flat import layout_of, raveled, raveled_numbers
-from tapegrad.optimize.residuals import Residuals, residuals
+from tapegrad.optimize.flat import FlatVector, raveled
+from tapegrad.optimize.residuals import Residuals
 from tapegrad.optimize.solutions.newton import newton
 from tapegrad.optimize.solutions.results import Search, differentiated
-from tapegrad.transforms.base import without_jit
+from tapegrad.optimize.vector_function import known_target
+from tapegrad.transforms.base import ConfiguredTransform, replay_of
 
 _WITH_JACOBIAN = frozenset({"hybr", "lm"})
 _XTOL, _MAXITER = 1.49012e-8, 100
@@ -94,25 +92,33 @@ def root(
         check_function("root", fun)
     options = without_defaults(options, "Jacobian", "root")
     args = args if isinstance(args, tuple) else (args,)
-    stated = without_jit(fun.function if isinstance(fun, Residuals) else fun)
-    formulation = Formulation("root", stated, stated, system_of("root", solve, False))
-    if method == "newton":
-        return differentiated(formulation, _newton(stated, options), _floats(x0), args, check, record=True)
-    return differentiated(formulation, Search(_by_scipy(fun, x0, method, options)), x0, args, check)
+    function, target, args = known_target(Residuals, fun, x0, args)
+    formulation = Formulation("root", function.stated, function.stated, system_of("root", solve, False))
+    rules = function.once(("rules", solve), dict[Any, Any])
+    start = raveled(x0, target.layout)
+    if method != "newton":
+        search = Search(_by_scipy(target, method, options))
+        return differentiated(formulation, search, start, args, check, rules)
+    limits = _limits(options)
+    newton_search = replay_of(_NewtonSearch(function.recorded, target.layout, *limits))
+    result = differentiated(formulation, newton_search, start, args, check, rules, record=True)
+    if not is_recording():
+        result["message"] = _message(result, limits[1])
+    return result
 
 
-def _by_scipy(fun: Any, x0: Any, method: str, options: dict[str, Any]) -> Callable[..., Any]:
+def _by_scipy(target: Residuals, method: str, options: dict[str, Any]) -> Callable[..., Any]:
     """Return a search by SciPy."""
     from scipy.optimize import root as scipy_root
 
-    target = residuals(fun, x0)
     options["callback"] = callback_on(options.get("callback"), target.layout)
-    jacobian = target.jac if method in _WITH_JACOBIAN else None
+    fun, jacobian = target.fun, target.jac if method in _WITH_JACOBIAN else None
+    if jacobian is not None and type(target) is Residuals:
+        fun = target.replayed  # MINPACK calls with vectors of float64
 
-    def find(x0: Any, *args: Any) -> tuple[Any, Any, tuple[Any, ...]]:
-        start = raveled_numbers(x0, target.layout)
+    def find(start: Any, *args: Any) -> tuple[Any, Any, tuple[Any, ...]]:
         try:
-            found = scipy_root(target.fun, start, args, method, jacobian, **options)
+            found = scipy_root(fun, start, args, method, jacobian, **options)
         except (TypeError, ValueError) as error:
             _check_count(target.fun(start, *args).size, start.size, target.layout.has_complex, error)
             raise
@@ -121,7 +127,7 @@ def _by_scipy(fun: Any, x0: Any, method: str, options: dict[str, Any]) -> Callab
     return find
 
 
-def _check_count(numbers: int, unknowns: int, has_complex: bool, error: Exception) -> None:
+def _check_count(numbers: int, unknowns: int, has_complex: bool, error: Exception | None = None) -> None:
     """Raise if there are not as many numbers as unknowns: SciPy's messages speak of wrappers and of other calls."""
     if numbers != unknowns:
         complex_x0 = (
@@ -134,40 +140,36 @@ def _check_count(numbers: int, unknowns: int, has_complex: bool, error: Exceptio
         ) from error
 
 
-def _floats(x0: Any) -> Any:
-    """Return a start as a structure of float arrays, and a list of numbers as one."""
-    layout = layout_of(x0)
-    vector = raveled(x0, layout)
-    return layout.split(vector) if not is_tensor(vector) else x0
-
-
-def _newton(fun: Callable[..., Any], options: dict[str, Any]) -> Callable[..., Any]:
-    """Return a search by Newton's method, of arrays or of Tensors."""
+def _limits(options: dict[str, Any]) -> tuple[float, int]:
+    """Return the options ``xtol`` and ``maxiter`` of Newton's method."""
     own = dict(options.pop("options", None) or {})
-    xtol, maxiter = (
-        float(own.pop("xtol", options.pop("tol", None) or _XTOL)),
-        int(own.pop("maxiter", _MAXITER)),
-    )
+    xtol = float(own.pop("xtol", options.pop("tol", None) or _XTOL))
+    maxiter = int(own.pop("maxiter", _MAXITER))
     if own or options:
         raise UnsupportedError(
             f"root: method 'newton' takes tol, and the options xtol and maxiter, not {', '.join([*own, *options])}"
         )
+    return xtol, maxiter
 
-    def find(x0: Any, *args: Any) -> tuple[Any, Any, tuple[Any, ...]]:
-        layout = layout_of(x0)
+
+class _NewtonSearch(ConfiguredTransform):
+    """Search of a function's root by Newton's method."""
+
+    name = "root"
+
+    def __call__(self, start: Any, *args: Any) -> tuple[Any, Any, tuple[Any, ...]]:
+        layout, *limits = self.settings
 
         def of_vector(x: Any) -> Any:
-            return raveled(fun(layout.split(x), *args), layout)
+            found = FlatVector(self.function, layout)(x, *args)
+            _check_count(found.size, x.size, layout.has_complex)
+            return found
 
-        x, report = newton(of_vector, raveled(x0, layout).astype(np.float64), xtol, maxiter)
-        if not is_recording():
-            report["message"] = _message(report, maxiter)
+        x, report = newton(of_vector, start, *limits)
         return layout.split(x), report, ()
 
-    return find
 
-
-def _message(report: dict[str, Any], maxiter: int) -> str:
+def _message(report: Any, maxiter: int) -> str:
     """Return how a search by Newton's method has ended."""
     if report["success"]:
         return "The solution converged."

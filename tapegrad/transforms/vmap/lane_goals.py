@@ -16,7 +16,7 @@ from tapegrad.program.recording.signature import Arguments
 from tapegrad.program.streams.spec import FORWARD, JVP, VALUE_AND_GRAD, ProgramSpec
 from tapegrad.program.traces.trace import Trace
 from tapegrad.pytree import LEAF
-from tapegrad.transforms.base import Transform, replayable
+from tapegrad.transforms.base import Transform, replay_of, replayable
 from tapegrad.transforms.calling.argnums import select
 from tapegrad.transforms.grad import Grad, ValueAndGrad, choose_spec, value_and_gradient
 from tapegrad.transforms.jacobians.hessian import Hessian, HessianProduct
@@ -114,12 +114,10 @@ def _of_transform(function: Any, replayed: Jit[..., Any]) -> list[Goal]:
         return [Goal(replayed, functools.partial(_jacobians, function, replayed))]
     if isinstance(function, Hessian):
         columns = function.of_one
-        gradient = replayable(columns.function)
-        assert gradient is not None
+        gradient = replay_of(columns.function)
         return [Goal(gradient, functools.partial(_hessians, columns, gradient))]
     if isinstance(function, HessianProduct):
-        gradient = replayable(Grad(function.function, *function.settings))
-        assert gradient is not None
+        gradient = replay_of(Grad(function.function, *function.settings))
         return [Goal(gradient, functools.partial(_hessian_products, function, gradient), directions=True)]
     return []
 

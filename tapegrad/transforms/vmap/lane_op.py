@@ -14,8 +14,8 @@ from tapegrad.autodiff.custom.op import CustomOp
 from tapegrad.errors import TracedValueError, name_of
 from tapegrad.frontend.functions.reductions.reductions import sum as sum_of
 from tapegrad.frontend.tensor.tensor import is_tensor
-from tapegrad.pytree import flatten, unflatten
-from tapegrad.transforms.base import Transform
+from tapegrad.pytree import flatten, replaced, unflatten
+from tapegrad.transforms.base import ConfiguredTransform
 from tapegrad.transforms.jit import Jit
 from tapegrad.transforms.jvp import jvp
 from tapegrad.transforms.vjp import vjp
@@ -50,54 +50,40 @@ class Structure:
 
     def arguments(self, operands: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Return the arguments and keyword arguments with these operands."""
-        leaves = list(self.fixed)
-        for k, operand in zip(self.operands, operands, strict=True):
-            leaves[k] = operand
-        args, kwargs = unflatten(self.definition, leaves)
+        args, kwargs = unflatten(self.definition, replaced(self.fixed, self.operands, operands))
         return args, kwargs
 
     def of_floats(self, function: Callable[..., Any], operands: Sequence[Any]) -> Callable[..., Any]:
         """Return a function of the operands that are floats, which returns the leaves of `function`'s results."""
 
         def call(*floats: Any) -> tuple[Any, ...]:
-            given = list(operands)
-            for number, value in zip(self.floats, floats, strict=True):
-                given[number] = value
-            args, kwargs = self.arguments(given)
+            args, kwargs = self.arguments(replaced(operands, self.floats, floats))
             return tuple(flatten(function(*args, **kwargs))[0])
 
         return call
 
 
-class _OfInstance(Transform):
-    """Derivative of a function by the operands of an instance."""
+class _Pull(ConfiguredTransform):
+    """Cotangents of the operands of an instance that are floats, given those of the results."""
 
     name = "vmap"
 
-    def __init__(self, function: Callable[..., Any], structure: Structure) -> None:
-        super().__init__(function)
-        self._structure = structure
-
-    @property
-    def settings(self) -> tuple[Any, ...]:
-        return (self._structure,)
-
-
-class _Pull(_OfInstance):
-    """Cotangents of the operands that are floats, given those of the results."""
-
     def __call__(self, y_bars: Any, operands: Any) -> tuple[Any, ...]:
-        function = self._structure.of_floats(self.function, operands)
-        primals = [operands[number] for number in self._structure.floats]
+        (structure,) = self.settings
+        function = structure.of_floats(self.function, operands)
+        primals = [operands[number] for number in structure.floats]
         return vjp(function, *primals)[1](tuple(y_bars))
 
 
-class _Push(_OfInstance):
-    """Tangents of the results, given those of the operands that are floats."""
+class _Push(ConfiguredTransform):
+    """Tangents of the results of an instance, given those of the operands that are floats."""
+
+    name = "vmap"
 
     def __call__(self, operands: Any, x_dots: Any) -> tuple[Any, ...]:
-        function = self._structure.of_floats(self.function, operands)
-        primals = tuple(operands[number] for number in self._structure.floats)
+        (structure,) = self.settings
+        function = structure.of_floats(self.function, operands)
+        primals = tuple(operands[number] for number in structure.floats)
         found: tuple[Any, ...] = jvp(function, primals, tuple(x_dots))[1]
         return found
 

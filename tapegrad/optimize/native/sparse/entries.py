@@ -24,10 +24,6 @@ class _Twice(Transform):
 
     name = "least_squares"
 
-    @property
-    def settings(self) -> tuple[Any, ...]:
-        return ()
-
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         value = without_jit(self.function)(*args, **kwargs)
         return value, value

@@ -1,0 +1,164 @@
+"""Functions that come again, as arguments of a function of the library, with what was made of them before.
+
+So a solver that is called again and again, as in a loop that differentiates its result, records nothing anew.
+"""
+
+import dis
+import functools
+import types
+from collections import deque
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tapegrad.frontend.tensor.static_keys import IdentityKey, token
+from tapegrad.frontend.tensor.tensor import is_tensor
+from tapegrad.program.recording.signature import has_tensor
+from tapegrad.pytree import flatten, replaced
+from tapegrad.transforms.jit import Jit, jit
+
+_KEPT = 64  # functions and what their arguments look like
+_ASSIGN = ("STORE_DEREF", "DELETE_DEREF")
+
+
+class KnownFunction:
+    """A user's function, and what was made of it.
+
+    Attributes
+    ----------
+    recorded
+        The function, recorded.
+    stated
+        The function, to be called with Tensors.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.recorded: Jit[..., Any] = function if isinstance(function, Jit) else jit(function)
+        self.stated: Callable[..., Any] = self.recorded.function
+        self._made: dict[Hashable, Any] = {}
+
+    def once(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        """Return what `make` returns, which is called once for each key."""
+        if key not in self._made:
+            self._made[key] = make()
+        return self._made[key]
+
+
+_kept: dict[Hashable, KnownFunction] = {}
+_met: deque[int] = deque(maxlen=4 * _KEPT)  # hashes of keys that came once
+
+
+def known(function: Callable[..., Any], args: Any, key: Hashable) -> KnownFunction:
+    """Return a user's function with what is known of it, for arguments that look like these and a further key.
+
+    What closes over something is kept from the second time on: that may be large, and need not come again.
+    """
+    leaves, definition = flatten(args)
+    parts: tuple[Any, ...] = (IdentityKey(function),)
+    if isinstance(function, LiftedFunction):
+        parts = function.key
+    elif type(function) is types.MethodType:  # it is made anew at each look
+        parts = IdentityKey(function.__self__), IdentityKey(function.__func__)
+    full = (*parts, key, definition, *map(_look, leaves))
+    found = _kept.get(full)
+    if found is None:
+        found = KnownFunction(function)
+        if hash(full) in _met or (isinstance(function, LiftedFunction) and not function.contents):
+            _kept[full] = found
+            for old in list(_kept)[:-_KEPT]:
+                _kept.pop(old, None)
+        _met.append(hash(full))
+    return found
+
+
+def _look(leaf: Any) -> Any:
+    """Return what recordings for a leaf depend on: of what varies its shape and dtype, else the value."""
+    if is_tensor(leaf) or isinstance(leaf, np.ndarray | np.generic):
+        return leaf.shape, leaf.dtype
+    return type(leaf) if type(leaf) in (float, complex) else token(leaf)
+
+
+# --- closures ----------------------------------------------------------------------------------------------------
+
+
+class LiftedFunction:
+    """Function with a copy of its closure, in which what holds Tensors is left out: these are its last arguments.
+
+    Parameters
+    ----------
+    function
+        The function.
+    contents
+        What it closes over.
+    left_out
+        The numbers of those that are left out; with each a `LiftedFunction`, whose last arguments it takes then, or
+        `None`.
+
+    Attributes
+    ----------
+    function
+        The function; it sees `None` in their place, or functions that do.
+    contents
+        What it closes over then.
+    key
+        Equal for functions that do the same.
+    """
+
+    def __init__(self, function: types.FunctionType, contents: list[Any], left_out: dict[int, Any]) -> None:
+        self._code, self._globals, self._left_out = function.__code__, function.__globals__, left_out
+        inner = [None if each is None else each.function for each in left_out.values()]
+        self.contents = replaced(contents, left_out, inner)
+        self.function = self._with(self.contents)
+        self.__name__, self.__qualname__ = function.__name__, function.__qualname__
+        keys = map(token, replaced(contents, left_out, left_out))
+        own = [each and each.key for each in left_out.values()]
+        self.key = IdentityKey(self._code), IdentityKey(self._globals), *keys, *left_out, *own
+
+    def _with(self, contents: Sequence[Any]) -> types.FunctionType:
+        """Return the function with other contents of its closure."""
+        return types.FunctionType(self._code, self._globals, None, None, tuple(map(types.CellType, contents)))
+
+    def bound(self, values: Sequence[Any]) -> types.FunctionType:
+        """Return the function with values of what was left out."""
+        pairs = zip(self._left_out.values(), values, strict=True)
+        found = [value if inner is None else inner.bound(value) for inner, value in pairs]
+        return self._with(replaced(self.contents, self._left_out, found))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        count = len(args) - len(self._left_out)
+        return self.bound(args[count:])(*args[:count], **kwargs)
+
+
+def lifted(function: Any, args: tuple[Any, ...], above: tuple[Any, ...] = ()) -> tuple[Any, tuple[Any, ...]]:
+    """Return a function that closes over no Tensors of its own, and its arguments with these behind, where it can be.
+
+    It cannot of functions with defaults or attributes, of those that assign to variables of the function around, and of
+    one inside of itself (`above`).
+    """
+    is_plain = type(function) is types.FunctionType and function not in above
+    if not is_plain or function.__defaults__ or function.__kwdefaults__ or function.__dict__:
+        return function, args
+    try:
+        contents = [cell.cell_contents for cell in function.__closure__ or ()]
+    except ValueError:  # a variable has no value yet
+        return function, args
+    if _assigns(function.__code__):
+        return function, args
+    left_out, values = dict[int, Any](), []
+    for k, each in enumerate(contents):
+        is_beside = getattr(each, "__globals__", None) is function.__globals__
+        inner, own = lifted(each, (), (*above, function)) if is_beside else (each, ())
+        is_lifted = isinstance(inner, LiftedFunction)
+        if is_lifted or has_tensor((each,), {}):
+            left_out[k] = inner if is_lifted else None
+            values.append(own if is_lifted else each)
+    return LiftedFunction(function, contents, left_out), (*args, *values)
+
+
+@functools.lru_cache
+def _assigns(code: types.CodeType) -> bool:
+    """Return whether code assigns to variables of the function around, or deletes them."""
+    instructions = dis.get_instructions(code)
+    own = any(each.opname in _ASSIGN and each.argval in code.co_freevars for each in instructions)
+    return own or any(_assigns(each) for each in code.co_consts if isinstance(each, types.CodeType))
