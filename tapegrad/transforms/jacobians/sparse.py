@@ -315,9 +315,9 @@ class SparseValues(UnlessNested, AlternatingCalls, FunctionWrapper):
 
     def _by_python(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         out = kwargs.pop("out", None)
-        entries = self.with_layout(args, kwargs)[0]
         if out is not None:
-            return _copied(entries, out)
+            return _copied(self(*args, **kwargs), out)
+        entries = self.with_layout(args, kwargs)[0]
         path = self.recorded.latest
         if path is not None and not has_tensor(args, kwargs):
             self._keep(first_part(path))
