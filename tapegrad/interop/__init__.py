@@ -39,6 +39,7 @@ from tapegrad.interop.nutpie_model import nutpie as nutpie
 from tapegrad.interop.pytensor_graphs import pymc as pymc
 from tapegrad.interop.pytensor_graphs import pytensor as pytensor
 from tapegrad.interop.pytensor_graphs import pytensor_op as pytensor_op
+from tapegrad.interop.pytensor_graphs import register_nutpie as register_nutpie
 from tapegrad.interop.pytensor_graphs import register_pytensor as register_pytensor
 from tapegrad.interop.pytensor_graphs import tapegrad_funcify as tapegrad_funcify
 from tapegrad.interop.right_hand_side import ode as ode
@@ -58,6 +59,7 @@ __all__ = [
     "pymc",
     "pytensor",
     "pytensor_op",
+    "register_nutpie",
     "register_pytensor",
     "scipy",
     "tapegrad_funcify",

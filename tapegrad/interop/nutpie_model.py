@@ -288,11 +288,11 @@ def model_class() -> Any:
             noise = np.random.default_rng(seed).uniform(-self.jitter, self.jitter, self.n_dim)
             return np.asarray(self.first_point + noise)
 
-        def _make_sampler(
-            self, settings: Any, init_mean: Any, cores: Any, progress_type: Any, store: Any
-        ) -> Any:
-            model = self._make_model(init_mean)
-            return _Sampler(self, library.PySampler.from_pymc(settings, cores, model, progress_type, store))
+        def _make_sampler(self, settings: Any, init_mean: Any, cores: Any, *rest: Any) -> Any:
+            """Return the sampler. Behind `cores` are progress and storage, and since 0.16.9 callbacks between them."""
+            return _Sampler(
+                self, library.PySampler.from_pymc(settings, cores, self._make_model(init_mean), *rest)
+            )
 
         def _make_model(self, init_mean: Any) -> Any:
             density, expansion = self.density, self.expansion

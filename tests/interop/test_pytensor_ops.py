@@ -5,16 +5,23 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.linalg
+import scipy.sparse
 import scipy.special
 
 import tapegrad as tg
 
 pytensor = pytest.importorskip("pytensor")
 
-import pytensor.tensor as pt  # noqa: E402  after it is known to be there
-from pytensor.ifelse import ifelse  # noqa: E402
+import pytensor.sparse as ps  # noqa: E402  after it is known to be there
+import pytensor.tensor as pt  # noqa: E402
 from pytensor.raise_op import Assert  # noqa: E402
 from pytensor.scan.utils import until  # noqa: E402
+
+try:
+    from pytensor.conditional.op import ifelse
+except ModuleNotFoundError:  # PyTensor 2
+    from pytensor.ifelse import ifelse
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # PyTensor's own
 GRAPHS: dict[str, tuple[Callable[..., Any], tuple[np.ndarray, ...]]] = {}
@@ -91,6 +98,8 @@ enter("concatenate", lambda x, y: pt.concatenate([x, y, x * y]) ** 2, u, v)
 enter("stack", lambda x: pt.stack([x[0], x[2] * 2, 1.0]) ** 2, u)
 enter("split", lambda x: pt.split(x, np.array([1, 3]), n_splits=2)[1] ** 2 * x[0], u)
 enter("repeat", lambda x: pt.repeat(x, 3) * np.arange(12.0), u)
+enter("join_dims", lambda x: pt.join_dims(x, start_axis=1, n_axes=2) ** 2, stack)
+enter("split_dims", lambda x: pt.split_dims(x, shape=(2, 2), axis=0) ** 2, u)
 enter("tile", lambda x: pt.tile(x, 2) * np.arange(8.0), u)
 enter("diagonal", lambda x: pt.diagonal(x) * np.arange(3.0), sq)
 enter("diag", lambda x: pt.diag(x) @ np.ones(4), u)
@@ -134,7 +143,7 @@ enter("dot of vectors", lambda x, y: pt.dot(x, y), u, v)
 enter("dot of a matrix", lambda x, y: pt.dot(x, y[:3]), m, v)
 enter("dot of matrices", lambda x: pt.dot(x, x.T), m)
 enter("matmul of stacks", lambda x: x @ x, stack)
-enter("batched dot", lambda x: pt.batched_dot(x, x), stack)
+enter("batched dot", lambda x: getattr(pt, "batched_dot", pt.matmul)(x, x), stack)
 enter("cholesky", lambda x: pt.linalg.cholesky(x @ x.T), sq)
 enter("cholesky of a stack", lambda x: pt.linalg.cholesky(x), stack)
 enter("upper cholesky", lambda x: pt.linalg.cholesky(x @ x.T, lower=False), sq)
@@ -147,6 +156,22 @@ enter("inv, det, slogdet", lambda x: pt.linalg.inv(x) * pt.linalg.det(x) + pt.li
 enter("pinv", pt.linalg.pinv, m)
 enter("eigh", lambda x: pt.linalg.eigh(x + x.T)[0], sq)
 enter("eigenvectors", lambda x: pt.linalg.eigh(x + x.T)[1] ** 2, sq)
+enter("lu", lambda x: pt.linalg.lu(x)[0] * 2 + pt.linalg.lu(x)[1] ** 2 + pt.linalg.lu(x)[2], sq[::-1])
+enter(
+    "lu with positions",
+    lambda x: (lambda p, low, up: low[p] ** 2 + up)(*pt.linalg.lu(x, p_indices=True)),
+    sq[::-1],
+)
+enter("solve by lu_factor", lambda x, y: pt.linalg.lu_solve(pt.linalg.lu_factor(x), y[:3]), sq[::-1], v)
+enter("block_diag", lambda x, y: pt.linalg.block_diag(x, x * 2, y) ** 2, m, sq)
+thin = scipy.sparse.csr_matrix(np.array([[1.0, 0, 2], [0, -3, 0], [0, 0, 4], [5, 0, 0]]))
+enter("structured_dot", lambda x: ps.structured_dot(ps.as_sparse(thin), x.T) ** 2, m)
+enter("sparse dot", lambda x: ps.dot(x, ps.as_sparse(thin.T.tocsc())) ** 2, m)
+enter(
+    "true_dot",
+    lambda x: ps.dense_from_sparse(ps.true_dot(ps.as_sparse(thin), x.T)) * 2,
+    m,
+)
 enter("expm", lambda x: pt.linalg.expm(x / 4), sq)
 enter("kron", lambda x: pt.linalg.kron(x, x), m)
 enter("einsum", lambda x, y: pt.einsum("ij,kj->ik", x, y), m, sq)
@@ -187,6 +212,33 @@ def test_value_and_gradient_are_those_of_pytensor(name: str) -> None:
     np.testing.assert_allclose(value, wanted_sum, rtol=1e-10, atol=1e-12)
     for one, other in zip(gradient, wanted_gradients, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-10)
+
+
+def test_arrays_with_names_of_axes() -> None:
+    px = pytest.importorskip("pytensor.xtensor")
+    x, w = (
+        px.xtensor("x", dims=("row", "column"), shape=(2, 3)),
+        px.xtensor("w", dims=("column",), shape=(3,)),
+    )
+    total = (px.math.exp(x.transpose("column", "row")) * w + x.sum("row")).sum("column")
+    f = tg.interop.pytensor([total, total.mean()], [x, w])
+    at = m, v[:3]
+    np.testing.assert_allclose(f(*at)[0], (np.exp(m) * at[1] + m.sum(0)).sum(1), rtol=1e-14)
+    gradient = tg.jit(tg.grad(lambda x, w: f(x, w)[1], argnums=(0, 1)))(*at)
+    np.testing.assert_allclose(gradient[0], np.exp(m) * at[1] / 2 + 1, rtol=1e-13)
+    np.testing.assert_allclose(gradient[1], np.exp(m).mean(axis=0), rtol=1e-13)
+
+
+def test_lu_factorization_with_permuted_rows() -> None:
+    """PyTensor's gradient of it is that of a factor whose rows are in order."""
+    x = pt.matrix("x")
+    f = tg.interop.pytensor(pt.sum(pt.linalg.lu(x, permute_l=True)[0] ** 3), x)
+    found, at = tg.jit(tg.grad(f))(sq[::-1].copy()), sq[::-1].astype(complex)
+    for index in np.ndindex(3, 3):
+        shifted = at.copy()
+        shifted[index] += 1e-20j
+        derivative = np.sum(scipy.linalg.lu(shifted, permute_l=True)[0] ** 3).imag / 1e-20
+        np.testing.assert_allclose(found[index], derivative, rtol=1e-12, atol=1e-15)
 
 
 @pytest.mark.parametrize("lower", [True, False])

@@ -2,6 +2,7 @@
 
 In reading order; each imports only those above it:
 
+    generations                    what differs between PyTensor 2 and 3
     dispatch                       `tapegrad_funcify`: Ops as functions or text
     functions                      what the text calls beside NumPy
     loops                          Scan
@@ -12,6 +13,7 @@ In reading order; each imports only those above it:
     linker                         `register_pytensor`: a mode of PyTensor's
     function_op                    `pytensor_op`: functions as Ops
     pymc_model                     `pymc`: models for nutpie
+    nutpie_backend                 `register_nutpie`: a backend of nutpie's
 
 PyTensor is imported by the first call. `writer` and `ops` need it, and are imported then.
 """
@@ -20,4 +22,5 @@ from tapegrad.interop.pytensor_graphs.dispatch import tapegrad_funcify as tapegr
 from tapegrad.interop.pytensor_graphs.function_op import pytensor_op as pytensor_op
 from tapegrad.interop.pytensor_graphs.graph import pytensor as pytensor
 from tapegrad.interop.pytensor_graphs.linker import register_pytensor as register_pytensor
+from tapegrad.interop.pytensor_graphs.nutpie_backend import register_nutpie as register_nutpie
 from tapegrad.interop.pytensor_graphs.pymc_model import pymc as pymc

@@ -134,7 +134,7 @@ def _op_class() -> Any:
             for storage, leaf, variable in zip(output_storage, leaves, node.outputs, strict=True):
                 storage[0] = np.asarray(leaf, variable.type.dtype)
 
-        def L_op(self, inputs: Any, outputs: Any, output_grads: Any) -> list[Any]:  # noqa: N802  PyTensor's name
+        def pullback(self, inputs: Any, outputs: Any, output_grads: Any) -> list[Any]:
             """Return the cotangents of the inputs."""
             wanted = tuple(j for j, e in enumerate(self.signature.examples) if e.dtype.kind == "f")
             given = [
@@ -147,6 +147,8 @@ def _op_class() -> Any:
                 by_position[j] if j in by_position else gradient.grad_undefined(self, j, x, "it is no float")
                 for j, x in enumerate(inputs)
             ]
+
+        L_op = pullback  # the name in PyTensor 2
 
         def _pullback(self, wanted: tuple[int, ...]) -> Any:
             pulled = self.operation.pullback(len(self.signature.examples), wanted)

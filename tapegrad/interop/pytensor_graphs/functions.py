@@ -4,12 +4,15 @@ They take arrays, numbers and Tensors. Of arrays and numbers they return such: s
 graph is recorded.
 """
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import scipy.sparse  # noqa: TID253  this module itself is imported late
 
+from tapegrad import linalg
 from tapegrad.frontend.conversions.creation import array
 from tapegrad.frontend.tensor.tensor import is_tensor
 
@@ -26,6 +29,19 @@ def reshape(x: Any, shape: Any) -> Any:
     return np.reshape(x, tuple(int(n) for n in shape))
 
 
+def join_dims(x: Any, first: int, count: int) -> Any:
+    """Return x with `count` axes, from `first` on, as one."""
+    shape = np.shape(x)
+    stop = first + count
+    return np.reshape(x, (*shape[:first], math.prod(shape[first:stop]), *shape[stop:]))
+
+
+def split_dims(x: Any, extents: Any, axis: int) -> Any:
+    """Return x with several axes in place of one."""
+    shape = np.shape(x)
+    return np.reshape(x, (*shape[:axis], *(int(n) for n in extents), *shape[axis + 1 :]))
+
+
 def make_vector(dtype: str, *elements: Any) -> Any:
     """Return a vector of scalars."""
     if any(map(is_tensor, elements)):
@@ -33,19 +49,14 @@ def make_vector(dtype: str, *elements: Any) -> Any:
     return np.array(elements, dtype)
 
 
-def join(axis: Any, *parts: Any) -> Any:
-    """Return arrays joined along an axis."""
-    return np.concatenate(parts, axis=int(axis))
-
-
-def split(x: Any, axis: Any, sizes: Any) -> Any:
+def split(x: Any, axis: int, sizes: Any) -> Any:
     """Return the parts of x with these sizes along an axis."""
-    if sum(int(n) for n in sizes) != np.shape(x)[int(axis)]:
+    if sum(int(n) for n in sizes) != np.shape(x)[axis]:
         raise ValueError(
-            f"split: the sizes {[int(n) for n in sizes]} do not add up to the {np.shape(x)[int(axis)]} elements of axis"
-            f" {int(axis)}"
+            f"split: the sizes {[int(n) for n in sizes]} do not add up to the {np.shape(x)[axis]} elements of axis"
+            f" {axis}"
         )
-    return tuple(np.split(x, [int(n) for n in np.cumsum(sizes)[:-1]], axis=int(axis)))
+    return tuple(np.split(x, [int(n) for n in np.cumsum(sizes)[:-1]], axis=axis))
 
 
 def specify_shape(x: Any, *shape: Any) -> Any:
@@ -84,6 +95,26 @@ def _copied(x: Any, y: Any) -> Any:
     return array(x, constant=None) if is_tensor(y) else np.array(x)
 
 
+def dense(x: Any) -> Any:
+    """Return a sparse matrix as an array."""
+    return x.toarray() if scipy.sparse.issparse(x) else x
+
+
+def lu(a: Any, permute_l: bool, p_indices: bool) -> Any:
+    """Return SciPy's LU factorization; the permutation as a matrix, as positions or within the lower factor."""
+    factors = linalg.lu(a, permute_l=permute_l)
+    return (np.argmax(factors[0], axis=-1), *factors[1:]) if p_indices else factors
+
+
+def permutation(pivots: Any, inverse: bool) -> Any:
+    """Return the order of rows that the exchanges of an LU factorization leave, or its inverse."""
+    order = np.arange(len(pivots)) + 0 * pivots
+    for i in range(len(pivots)):
+        pair = np.stack([0 * pivots[i] + i, pivots[i]])
+        order[pair] = order[pair[::-1]]
+    return order if inverse else np.argsort(order)
+
+
 def check(x: Any, message: str, *conditions: Any) -> Any:
     """Return x where all conditions hold, else nan; conditions on arrays that do not hold are errors.
 
@@ -102,6 +133,11 @@ def check(x: Any, message: str, *conditions: Any) -> Any:
     for condition in scalars[1:]:
         holds = holds & condition
     return np.where(holds, x, np.nan)
+
+
+def log_add_exp(*xs: Any) -> Any:
+    """Return the logarithm of the sum of exponentials of several arrays."""
+    return functools.reduce(np.logaddexp, xs)
 
 
 def log1mexp(x: Any) -> Any:
@@ -145,7 +181,7 @@ def over_batch(function: Callable[..., Any], core_ndims: Sequence[int], *values:
         for x, n in zip(values, core_ndims, strict=True)
     ]
     found = [function(*(x[index] for x in spread)) for index in np.ndindex(batch)]
-    if isinstance(found[0], tuple):
+    if isinstance(found[0], tuple | list):
         return tuple(_stacked(list(each), batch) for each in zip(*found, strict=True))
     return _stacked(found, batch)
 

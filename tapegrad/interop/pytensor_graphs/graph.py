@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tapegrad.interop.packages import needed
-from tapegrad.interop.pytensor_graphs.rewrites import REWRITES, own_rewrites
+from tapegrad.interop.pytensor_graphs.rewrites import REWRITES, rewrite
 
 
 def pytensor(outputs: Any, inputs: Any, *, rewrites: Sequence[str] = REWRITES) -> Callable[..., Any]:
@@ -91,9 +91,7 @@ def graph_function(
         _refuse_state("updates", [each for each in shared if each.default_update is not None])
     own = graph.FunctionGraph([*inputs, *shared], list(outputs), clone=True)
     if rewrites:
-        needed("pytensor.graph.rewriting.utils", "pytensor").rewrite_graph(
-            own, include=tuple(rewrites), custom_rewrite=own_rewrites()
-        )
+        rewrite(own, rewrites)
     text = writer.FunctionText(name)
     for variable, each in zip(own.inputs[len(inputs) :], shared, strict=True):
         if is_frozen:

@@ -120,7 +120,8 @@ class _ModelRequest:
         variables = dict(
             zip([*names, *(each.name for each in traced)], [*shapes, *map(np.shape, found)], strict=True)
         )
-        dims, coords = labels(variables, self._dims(variables), self._coordinates())
+        unconstrained = self._unconstrained()
+        dims, coords = labels(variables, self._dims(variables, unconstrained), self._coordinates())
         return _pymc_class()(
             dims=dims,
             density=log_density.cfunc("nutpie"),
@@ -135,6 +136,7 @@ class _ModelRequest:
             start=start,
             made_of=self,
             lock=threading.Lock(),
+            **({} if unconstrained is None else {"reparameterized_names": list(unconstrained)}),
         )
 
     def with_data(self, updates: Mapping[str, Any]) -> "_ModelRequest":
@@ -212,10 +214,25 @@ class _ModelRequest:
             name, free, outputs, rewrites=kept, as_list=as_list, shapes=shapes, is_frozen=True
         )
 
-    def _dims(self, variables: Mapping[str, Any]) -> dict[str, tuple[str | None, ...]]:
-        return {
-            name: tuple(dims) for name, dims in self.model.named_vars_to_dims.items() if name in variables
+    def _unconstrained(self) -> dict[str, str] | None:
+        """Return the transformed variables that nutpie takes out of the posterior; `None` before nutpie 0.16.9."""
+        if "reparameterized_names" not in model_class().__dataclass_fields__:
+            return None
+        transforms, values = self.model.rvs_to_transforms, self.model.rvs_to_values
+        return {values[x].name: x.name for x in self.model.free_RVs if transforms.get(x) is not None}
+
+    def _dims(
+        self, variables: Mapping[str, Any], unconstrained: Mapping[str, str] | None
+    ) -> dict[str, tuple[str | None, ...]]:
+        """Return the dims of the trace; transformed variables of an unchanged shape have those of their originals."""
+        known = self.model.named_vars_to_dims
+        same = {
+            name: original
+            for name, original in (unconstrained or {}).items()
+            if original in known and variables.get(original) == variables[name]
         }
+        named = {**known, **{name: known[original] for name, original in same.items()}}
+        return {name: tuple(dims) for name, dims in named.items() if name in variables}
 
     def _coordinates(self) -> dict[str, Any]:
         """Return the coordinates of all dimensions; 0, 1, ... where the model has none."""

@@ -1,6 +1,8 @@
 """Rewrites of PyTensor's graphs for recordings: checks behind sums, and logarithms of logistic functions."""
 
 import functools
+import sys
+from collections.abc import Sequence
 from typing import Any
 
 from tapegrad.interop.packages import needed
@@ -10,8 +12,17 @@ REWRITES = "canonicalize", "stabilize"  # PyTensor's own, by their names
 _PASSED_BY = ("Add", "Sub", "Mul", "Neg")
 
 
+def rewrite(graph: Any, names: Sequence[str]) -> None:
+    """Apply PyTensor's rewrites by their names, then those of this module. Arrays with named axes become plain ones."""
+    # where nothing has them, asking for their rewrite would keep PyTensor from ever registering it
+    first = ("lower_xtensor",) if "pytensor.xtensor" in sys.modules else ()
+    needed("pytensor.graph.rewriting.utils", "pytensor").rewrite_graph(
+        graph, include=(*first, *names), custom_rewrite=_own_rewrites()
+    )
+
+
 @functools.cache
-def own_rewrites() -> Any:
+def _own_rewrites() -> Any:
     """Return the rewrites of this module, which come behind PyTensor's own."""
     basic = needed("pytensor.graph.rewriting.basic", "pytensor")
     return basic.EquilibriumGraphRewriter(

@@ -6,25 +6,29 @@ from typing import Any
 from tapegrad.interop.packages import needed
 from tapegrad.interop.pytensor_graphs.dispatch import Expression, listed, tapegrad_funcify
 from tapegrad.interop.pytensor_graphs.functions import check, choose, over_batch
+from tapegrad.interop.pytensor_graphs.generations import MovedNames, mutable
 from tapegrad.interop.pytensor_graphs.loops import LoopLayout, run_loop
 from tapegrad.interop.pytensor_graphs.ops.linear import TAKES_STACKS
-from tapegrad.interop.pytensor_graphs.rewrites import REWRITES, own_rewrites
+from tapegrad.interop.pytensor_graphs.rewrites import REWRITES, rewrite
 from tapegrad.interop.pytensor_graphs.writer import write_function
 
 _basic: Any = needed("pytensor.scalar.basic", "pytensor")
 _blockwise: Any = needed("pytensor.tensor.blockwise", "pytensor")
-_builders: Any = needed("pytensor.compile.builders", "pytensor")
-_ifelse: Any = needed("pytensor.ifelse", "pytensor")
+_builders: Any = MovedNames("pytensor.compile.builders")
+_ifelse: Any = MovedNames("pytensor.conditional.op", "pytensor.ifelse")
 _math: Any = needed("pytensor.tensor.math", "pytensor")
 _raise: Any = needed("pytensor.raise_op", "pytensor")
-_rewriting: Any = needed("pytensor.graph.rewriting.utils", "pytensor")
 _scan: Any = needed("pytensor.scan.op", "pytensor")
 
 
 def _written(name: str, graph: Any, *, as_list: bool) -> Callable[..., Any]:
     """Return the function of a graph inside of an Op, rewritten as the graph around it has been."""
-    own = graph.clone()
-    _rewriting.rewrite_graph(own, include=REWRITES, custom_rewrite=own_rewrites())
+    own = mutable(graph)
+    rewrite(own, REWRITES)
+    return _plainly_written(name, own, as_list=as_list)
+
+
+def _plainly_written(name: str, own: Any, *, as_list: bool) -> Callable[..., Any]:
     return write_function(name, own.inputs, own.outputs, own.toposort(), as_list=as_list)
 
 
@@ -46,14 +50,17 @@ def _graph(op: Any, node: Any = None, **_: Any) -> Any:
     return _written("inner", op.fgraph, as_list=len(node.outputs) > 1)
 
 
+@tapegrad_funcify.register(_builders.SymbolicOp)
+def _symbolic(op: Any, node: Any = None, **_: Any) -> Any:
+    """Return the function of a graph that PyTensor keeps from its rewrites."""
+    return _plainly_written("inner", op.fgraph, as_list=len(node.outputs) > 1)
+
+
 @tapegrad_funcify.register(_basic.ScalarInnerGraphOp)
 def _scalar_graph(op: Any, node: Any = None, **kwargs: Any) -> Any:
     if not isinstance(op, _basic.Composite):
         return tapegrad_funcify.dispatch(object)(op, node=node, **kwargs)
-    graph = op.fgraph
-    return write_function(
-        "inner", graph.inputs, graph.outputs, graph.toposort(), as_list=len(graph.outputs) > 1
-    )
+    return _plainly_written("inner", op.fgraph, as_list=len(op.fgraph.outputs) > 1)
 
 
 @tapegrad_funcify.register(_ifelse.IfElse)

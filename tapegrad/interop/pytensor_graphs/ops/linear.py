@@ -7,35 +7,53 @@ import numpy as np
 from tapegrad import linalg
 from tapegrad.interop.packages import needed
 from tapegrad.interop.pytensor_graphs.dispatch import Expression, register_texts, tapegrad_funcify
+from tapegrad.interop.pytensor_graphs.functions import dense, lu, permutation
+from tapegrad.interop.pytensor_graphs.generations import MovedNames, triangle
+from tapegrad.interop.pytensor_graphs.generations import linalg as _linalg
 
 _blas: Any = needed("pytensor.tensor.blas", "pytensor")
+_sparse: Any = MovedNames("pytensor.sparse.math", "pytensor.sparse.basic")
 _math: Any = needed("pytensor.tensor.math", "pytensor")
-_nlinalg: Any = needed("pytensor.tensor.nlinalg", "pytensor")
-_slinalg: Any = needed("pytensor.tensor.slinalg", "pytensor")
 
 register_texts(
     {
         _math.Dot: "{0} @ {1}",
         _blas.BatchedDot: "{0} @ {1}",
         _blas.Dot22: "{0} @ {1}",
-        _nlinalg.MatrixInverse: "np.linalg.inv({0})",
-        _nlinalg.MatrixPinv: "np.linalg.pinv({0}, hermitian={op.hermitian})",
-        _nlinalg.Det: "np.linalg.det({0})",
-        _nlinalg.SLogDet: "np.linalg.slogdet({0})",
-        _nlinalg.Eigh: "np.linalg.eigh({0}, UPLO='{op.UPLO}')",
-        _nlinalg.SVD: "np.linalg.svd({0}, full_matrices={op.full_matrices}, compute_uv={op.compute_uv})",
-        _slinalg.Expm: "<expm>({0})",
+        _linalg.MatrixInverse: "np.linalg.inv({0})",
+        _linalg.MatrixPinv: "np.linalg.pinv({0}, hermitian={op.hermitian})",
+        _linalg.Det: "np.linalg.det({0})",
+        _linalg.SLogDet: "np.linalg.slogdet({0})",
+        _linalg.SVD: "np.linalg.svd({0}, full_matrices={op.full_matrices}, compute_uv={op.compute_uv})",
+        _linalg.Expm: "<expm>({0})",
+        _linalg.LU: "<lu>({0}, {op.permute_l}, {op.p_indices})",
+        _linalg.LUFactor: "<lu_factor>({0})",
+        _linalg.PivotToPermutations: "<permutation>({0}, {op.inverse})",
+        # of constant sparse matrices; a product that PyTensor keeps sparse is an array here
+        _sparse.StructuredDot: "{0} @ {1}",
+        _sparse.Dot: "{0} @ {1}",
+        _sparse.TrueDot: "<dense>({0} @ {1})",
+        _sparse.DenseFromSparse: "<dense>({0})",
     },
     expm=linalg.expm,
+    lu=lu,
+    lu_factor=linalg.lu_factor,
+    permutation=permutation,
+    dense=dense,
 )
 # Ops whose text takes stacks of matrices, in which `inner_graphs` leaves them.
 TAKES_STACKS: tuple[Any, ...] = (
-    _slinalg.Cholesky, _slinalg.SolveTriangular, _slinalg.Solve, _slinalg.CholeskySolve, _nlinalg.MatrixInverse,
-    _nlinalg.MatrixPinv, _nlinalg.Det, _nlinalg.SLogDet, _nlinalg.Eigh, _nlinalg.SVD, _slinalg.QR, _slinalg.Expm,
+    _linalg.Cholesky, _linalg.SolveTriangular, _linalg.Solve, _linalg.CholeskySolve, _linalg.MatrixInverse,
+    _linalg.MatrixPinv, _linalg.Det, _linalg.SLogDet, _linalg.Eigh, _linalg.SVD, _linalg.QR, _linalg.Expm,
 )  # fmt: skip
 
 
-@tapegrad_funcify.register(_slinalg.Cholesky)
+@tapegrad_funcify.register(_linalg.BlockDiagonal)
+def _block_diagonal(op: Any, node: Any = None, **_: Any) -> Any:
+    return linalg.block_diag
+
+
+@tapegrad_funcify.register(_linalg.Cholesky)
 def _cholesky(op: Any, **_: Any) -> Expression:
     """Return the text of a factor, which is computed of one triangle, and has a derivative by that one alone."""
     text = "np.linalg.cholesky({0})" if op.lower else "np.linalg.cholesky({0}, upper=True)"
@@ -50,7 +68,7 @@ def _cholesky_or_nan(a: Any, lower: bool) -> Any:
         return linalg.cholesky(a, upper=not lower)
 
 
-@tapegrad_funcify.register(_slinalg.SolveTriangular)
+@tapegrad_funcify.register(_linalg.SolveTriangular)
 def _solve_triangular(op: Any, **_: Any) -> Expression:
     return Expression(
         f"<solve_triangular>({{0}}, {{1}}, {op.b_ndim}, lower={op.lower}, unit_diagonal={op.unit_diagonal})",
@@ -64,7 +82,7 @@ def _solved_triangular(a: Any, b: Any, b_ndim: int, lower: bool, unit_diagonal: 
     )
 
 
-@tapegrad_funcify.register(_slinalg.Solve)
+@tapegrad_funcify.register(_linalg.Solve)
 def _solve(op: Any, **_: Any) -> Expression:
     """Return the text of a solution; of a matrix that is known by one triangle, of that."""
     triangle = f", lower={op.lower}" if op.assume_a in ("sym", "pos", "her") else ""
@@ -77,7 +95,7 @@ def _solved(a: Any, b: Any, b_ndim: int, lower: bool | None = None) -> Any:
     return _by_columns(lambda a, b: linalg.solve(a, b, assume_a="sym", lower=lower), a, b, b_ndim)
 
 
-@tapegrad_funcify.register(_slinalg.CholeskySolve)
+@tapegrad_funcify.register(_linalg.CholeskySolve)
 def _cholesky_solve(op: Any, **_: Any) -> Expression:
     return Expression(
         f"<cholesky_solve>({{0}}, {{1}}, {op.b_ndim}, {op.lower})", {"cholesky_solve": _solved_by_factor}
@@ -95,16 +113,18 @@ def _by_columns(solve: Any, a: Any, b: Any, b_ndim: int) -> Any:
     return solve(a, b[..., None])[..., 0]
 
 
-@tapegrad_funcify.register(_slinalg.Eigvalsh)
-def _eigvalsh(op: Any, node: Any = None, **_: Any) -> Expression:
+@tapegrad_funcify.register(_linalg.Eigh)
+@tapegrad_funcify.register(_linalg.Eigvalsh)
+def _eigenvalues(op: Any, node: Any = None, **_: Any) -> Expression:
+    name = "eigh" if isinstance(op, _linalg.Eigh) else "eigvalsh"
     if len(node.inputs) == 2 and getattr(node.inputs[1].type, "ndim", None) is not None:
         raise NotImplementedError(
-            "tapegrad.interop: eigenvalues of two matrices, scipy.linalg.eigvalsh(a, b), are not known here"
+            f"tapegrad.interop: eigenvalues of two matrices, scipy.linalg.{name}(a, b), are not known here"
         )
-    return Expression(f"np.linalg.eigvalsh({{0}}, UPLO='{'L' if op.lower else 'U'}')")
+    return Expression(f"np.linalg.{name}({{0}}, UPLO='{triangle(op)}')")
 
 
-@tapegrad_funcify.register(_slinalg.QR)
+@tapegrad_funcify.register(_linalg.QR)
 def _qr(op: Any, node: Any = None, **_: Any) -> Any:
     if op.pivoting or op.mode not in ("full", "economic", "r"):
         raise NotImplementedError(

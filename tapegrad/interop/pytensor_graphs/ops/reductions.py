@@ -10,26 +10,44 @@ from tapegrad.interop.pytensor_graphs.dispatch import (
     register_texts,
     tapegrad_funcify,
 )
-from tapegrad.interop.pytensor_graphs.functions import cast
+from tapegrad.interop.pytensor_graphs.functions import cast, log_add_exp
+from tapegrad.interop.pytensor_graphs.generations import MovedNames, axis_text
 
 _elemwise: Any = needed("pytensor.tensor.elemwise", "pytensor")
 _extra: Any = needed("pytensor.tensor.extra_ops", "pytensor")
 _math: Any = needed("pytensor.tensor.math", "pytensor")
 _sort: Any = needed("pytensor.tensor.sort", "pytensor")
-_special: Any = needed("pytensor.tensor.special", "pytensor")
+_special: Any = MovedNames("pytensor.tensor.special")
 
 register_texts(
     {
         _special.Softmax: "<softmax>({0}, axis={op.axis})",
         _special.LogSoftmax: "<log_softmax>({0}, axis={op.axis})",
+        # PyTensor 3 has these as graphs, which its rewrites would turn into the same Ops again
+        _special.LogSumExp: "<logsumexp>({0}, axis={op.axis})",
+        _special.XLogY: "special.xlogy({0}, {1})",
+        _special.XLog1PY: "special.xlog1py({0}, {1})",
         # of the cotangent of softmax's result, and the result
         _special.SoftmaxGrad: "({0} - np.sum({0} * {1}, axis={op.axis}, keepdims=True)) * {1}",
-        _sort.SortOp: "np.sort({0}, axis=int({1}))",
-        _sort.ArgSortOp: "np.argsort({0}, axis=int({1}))",
     },
     softmax=special.softmax,
     log_softmax=special.log_softmax,
+    logsumexp=special.logsumexp,
 )
+
+
+@tapegrad_funcify.register(_special.LogAddExp)
+def _log_add_exp(op: Any, **_: Any) -> Any:
+    return log_add_exp
+
+
+@tapegrad_funcify.register(_sort.SortOp)
+@tapegrad_funcify.register(_sort.ArgSortOp)
+def _sorted(op: Any, **_: Any) -> Expression:
+    name = "sort" if isinstance(op, _sort.SortOp) else "argsort"
+    return Expression(f"np.{name}({{0}}, axis={axis_text(op, 1)})")
+
+
 # By the names of the scalar Ops that reduce.
 _REDUCTIONS = {
     "Add": "np.sum", "Mul": "np.prod", "Maximum": "np.max", "Minimum": "np.min", "AND": "np.all", "OR": "np.any",

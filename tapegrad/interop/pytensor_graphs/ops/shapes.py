@@ -10,12 +10,21 @@ from tapegrad.interop.pytensor_graphs.dispatch import (
     register_texts,
     tapegrad_funcify,
 )
-from tapegrad.interop.pytensor_graphs.functions import join, make_vector, reshape, specify_shape, split
+from tapegrad.interop.pytensor_graphs.functions import (
+    join_dims,
+    make_vector,
+    reshape,
+    specify_shape,
+    split,
+    split_dims,
+)
+from tapegrad.interop.pytensor_graphs.generations import axis_text
 
 _basic: Any = needed("pytensor.tensor.basic", "pytensor")
 _compile: Any = needed("pytensor.compile.ops", "pytensor")
 _elemwise: Any = needed("pytensor.tensor.elemwise", "pytensor")
 _extra: Any = needed("pytensor.tensor.extra_ops", "pytensor")
+_reshape: Any = needed("pytensor.tensor.reshape", "pytensor")
 _shape: Any = needed("pytensor.tensor.shape", "pytensor")
 
 
@@ -31,8 +40,12 @@ register_texts(
         _basic.TensorFromScalar: "{0}",
         _basic.ScalarFromTensor: "{0}",
         _compile.DeepCopyOp: "{0}",
-        _compile.ViewOp: "{0}",
-    }
+        _reshape.JoinDims: "<join_dims>({0}, {op.start_axis}, {op.n_axes})",
+        _reshape.SplitDims: "<split_dims>({0}, {1}, {op.axis})",
+        _compile.TypeCastingOp: "{0}",  # views, and arrays with names of axes (`pymc.dims`)
+    },
+    join_dims=join_dims,
+    split_dims=split_dims,
 )
 
 
@@ -57,7 +70,7 @@ def _specify_shape(op: Any, **_: Any) -> Any:
 
 
 @tapegrad_funcify.register(_shape.Reshape)
-def _reshape(op: Any, node: Any = None, **_: Any) -> Expression:
+def _reshaped(op: Any, node: Any = None, **_: Any) -> Expression:
     extents = getattr(node.inputs[1], "data", None)
     if extents is not None:
         return Expression(f"np.reshape({{0}}, {tuple(int(n) for n in extents)})")
@@ -85,11 +98,14 @@ def _alloc_empty(op: Any, node: Any = None, **_: Any) -> Expression:
 
 
 @tapegrad_funcify.register(_basic.Join)
-def _join(op: Any, **_: Any) -> Any:
-    return join
+def _join(op: Any, node: Any = None, **_: Any) -> Expression:
+    parts = listed(len(node.inputs), 0 if hasattr(op, "axis") else 1)
+    return Expression(f"np.concatenate(({parts},), axis={axis_text(op, 0)})")
 
 
 @tapegrad_funcify.register(_basic.Split)
 def _split(op: Any, node: Any = None, **_: Any) -> Expression:
     single = "[0]" if len(node.outputs) == 1 else ""
-    return Expression(f"<split>({{0}}, {{1}}, {{2}}){single}", {"split": split})
+    return Expression(
+        f"<split>({{0}}, {axis_text(op, 1)}, {{{len(node.inputs) - 1}}}){single}", {"split": split}
+    )
