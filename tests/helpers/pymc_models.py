@@ -1,5 +1,6 @@
 """Models of PyMC's, of each kind that people fit, with small made-up data."""
 
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -347,3 +348,45 @@ def several_transforms(rng: np.random.Generator) -> None:
     pm.Binomial("y", n=9, p=p * w, observed=np.array([2, 5, 7]))
     pm.AsymmetricLaplace("a", kappa=1.5, mu=u, b=1.0, observed=rng.normal(size=4))
     pm.Pareto("pareto", g + 0.5, 0.2, observed=rng.uniform(0.5, 2, 5))
+
+
+@model
+def interpolated(rng: np.random.Generator) -> None:
+    x = np.linspace(-2.0, 3.0, 40)
+    z = pm.Interpolated("z", x, np.exp(-(x**2) / 2) + 0.1)
+    pm.Normal("y", z, 1.0, observed=rng.normal(size=5))
+
+
+@model
+def correlations(rng: np.random.Generator) -> None:
+    r = pm.LKJCorr("r", n=3, eta=2.0)
+    pm.Normal("y", pt.sum(r), 1.0, observed=rng.normal(size=5))
+
+
+@model
+def named_axes(rng: np.random.Generator) -> None:
+    dims = importlib.import_module("pymc.dims")
+    model = pm.modelcontext(None)
+    model.add_coords({"school": list("abcde"), "feature": ["u", "v"]})
+    x = dims.Data("x", rng.normal(size=(5, 2)), dims=("school", "feature"))
+    mu, tau = dims.Normal("mu", 0, 5), dims.HalfCauchy("tau", 5)
+    effect = (
+        mu + tau * dims.Normal("raw", 0, 1, dims="school") + x.dot(dims.Normal("b", 0, 1, dims="feature"))
+    )
+    theta = dims.Deterministic("theta", effect, dims="school")
+    y = dims.as_xtensor(rng.normal(size=5), dims=("school",))
+    dims.Normal("y", theta, dims.HalfNormal("s", 1, dims="school"), observed=y)
+
+
+@model
+def mathematics(rng: np.random.Generator) -> None:
+    a, q = pm.Normal("a", shape=3), pm.Gamma("q", 2, 1, shape=6)
+    lower = pm.math.expand_packed_triangular(3, q)
+    blocks = pt.linalg.block_diag(lower @ lower.T, pt.eye(2) * pt.exp(a[0]))
+    diagonals = pm.math.batched_diag(pt.stack([a, a * 2]))
+    terms = [
+        pm.math.logdet(blocks), pm.math.logsumexp(a), pm.math.kronecker(lower, lower), pm.math.invlogit(a),
+        pm.math.invprobit(a), diagonals**2, pm.math.logdiffexp(pt.abs(a) + 1, a - 3),
+        pm.math.kron_dot([lower, lower], pt.concatenate([q, a])), pm.math.log1mexp(-pt.exp(a)),
+    ]  # fmt: skip
+    pm.Potential("p", sum(pt.sum(term) for term in terms))

@@ -1,13 +1,16 @@
 """`tg.interop.pymc`: models of PyMC's against PyTensor's own values and gradients, and as nutpie's models."""
 
 import ctypes
+import inspect
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
+import scipy.interpolate
 
 import tapegrad as tg
 
@@ -104,6 +107,86 @@ def test_labels_and_points_are_those_of_nutpie() -> None:
     for name, variable in traces[1].posterior.data_vars.items():
         assert traces[0].posterior[name].shape == variable.shape, name
     assert set(traces[0].posterior.data_vars) == set(traces[1].posterior.data_vars)
+
+
+@pytest.fixture
+def registered() -> Iterator[None]:
+    tg.interop.register_nutpie()
+    tg.interop.register_nutpie()  # once more is no harm
+    yield
+    tg.interop.register_nutpie(remove=True)
+
+
+def named_model() -> Any:
+    with pm.Model(coords={"school": list("abcd")}) as model:
+        mu, s = pm.Normal("mu"), pm.HalfNormal("s", dims="school")
+        theta = pm.Deterministic("theta", mu + s, dims="school")
+        pm.Dirichlet("w", np.ones(3))
+        pm.Normal("y", theta, 1.0, observed=np.arange(4.0), dims="school")
+    return model
+
+
+def groups(trace: Any) -> dict[str, Any]:
+    """Return the datasets of a trace, by name: of `InferenceData`, or of xarray's `DataTree`."""
+    if hasattr(trace, "groups") and callable(trace.groups):
+        return {name: trace[name] for name in trace.groups()}
+    return {name: child.to_dataset() for name, child in trace.children.items()}
+
+
+@pytest.mark.usefixtures("registered")
+def test_traces_of_the_backend_are_those_of_nutpie() -> None:
+    """Groups, variables, dims and coordinates; also of the unconstrained variables, which some versions set apart."""
+    settings = {"draws": 20, "tune": 30, "chains": 2, "seed": 1, "progress_bar": False}
+    unconstrained = inspect.signature(nutpie.sample).parameters.keys() & {"store_unconstrained"}
+    settings |= dict.fromkeys(unconstrained, True)
+    ours, theirs = (
+        groups(nutpie.sample(nutpie.compile_pymc_model(named_model(), backend=backend), **settings))
+        for backend in ("tapegrad", "numba")
+    )
+    assert ours.keys() == theirs.keys()
+    assert ("unconstrained_posterior" in ours) == bool(unconstrained)
+    for name, group in theirs.items():
+        assert set(ours[name].data_vars) == set(group.data_vars), name
+        assert set(ours[name].coords) >= set(group.coords), name
+        for coordinate, values in group.coords.items():
+            np.testing.assert_array_equal(ours[name].coords[coordinate], values)
+        for variable in group.data_vars:
+            one, other = ours[name][variable], group[variable]
+            assert (one.shape, one.dtype) == (other.shape, other.dtype), variable
+            named = [dim for dim in other.dims if "_dim_" not in dim]
+            assert [dim for dim in one.dims if "_dim_" not in dim] == named, variable
+    assert all(np.isfinite(ours["posterior"][name]).all() for name in ("mu", "s", "theta", "w"))
+
+
+@pytest.mark.usefixtures("registered")
+def test_pymc_samples_by_the_backend() -> None:
+    modern = "nuts_sampler_kwargs" not in inspect.getsource(pm.sampling.mcmc._sample_external_nuts)
+    options = {"compile_kwargs" if modern else "nuts_sampler_kwargs": {"backend": "tapegrad"}}
+    settings = {"draws": 500, "tune": 500, "chains": 2, "random_seed": 1, "progressbar": False}
+    with MODELS["eight_schools"]():
+        trace = pm.sample(nuts_sampler="nutpie", compute_convergence_checks=False, **settings, **options)
+    assert {"posterior", "sample_stats", "observed_data"} <= groups(trace).keys()
+    assert abs(float(trace.posterior["mu"].mean()) - 4.4) < 1.0
+
+
+def test_backend_is_registered_and_taken_away() -> None:
+    own, model = nutpie.compile_pymc_model, MODELS["eight_schools"]()
+    with pytest.raises(ValueError, match="Got tapegrad"):
+        own(model, backend="tapegrad")
+    tg.interop.register_nutpie()
+    try:
+        assert nutpie.compile_pymc_model is not own
+        compiled = nutpie.compile_pymc_model(model, backend="Tapegrad", var_names=["tau"], freeze_model=True)
+        assert list(compiled.variables) == ["mu", "tau_log__", "raw", "tau"]
+        with pytest.raises(ValueError, match="Got other"):
+            nutpie.compile_pymc_model(model, backend="other")
+        with pytest.raises(
+            ValueError, match="gradient_backend='jax', but the backend 'tapegrad' differentiates"
+        ):
+            nutpie.compile_pymc_model(model, backend="tapegrad", gradient_backend="jax")
+    finally:
+        tg.interop.register_nutpie(remove=True)
+    assert nutpie.compile_pymc_model is own
 
 
 def test_draws_agree_with_those_of_nutpie(schools: Any) -> None:
@@ -207,6 +290,34 @@ def test_unknown_names_are_refused() -> None:
         tg.interop.pymc(MODELS["eight_schools"](), var_names=["zeta"])
     chosen = tg.interop.pymc(MODELS["eight_schools"](), var_names=["tau"])
     assert list(chosen.variables) == ["mu", "tau_log__", "raw", "tau"]
+
+
+@pytest.mark.parametrize("outside", ["extrapolate", "zeros", "const"])
+def test_splines_outside_of_their_knots(outside: str) -> None:
+    places, knots = np.array([-1.0, 0.0, 0.37, 1.9, 3.0, 4.0]), np.linspace(0.0, 3.0, 9)
+    spline = scipy.interpolate.InterpolatedUnivariateSpline(knots, np.sin(knots), k=3, ext=outside)
+    x = pt.vector("x")
+    f = tg.interop.pytensor(pm.distributions.dist_math.SplineWrapper(spline)(x), x)
+    np.testing.assert_allclose(tg.jit(f)(places), spline(places), rtol=1e-13)
+    slope = tg.jit(tg.grad(lambda x: tg.sum(f(x))))(places)
+    is_inside = (places >= 0) & (places <= 3) if outside != "extrapolate" else True
+    wanted = np.where(is_inside, spline.derivative()(places), 0.0)
+    np.testing.assert_allclose(slope[[0, 2, 3, 5]], wanted[[0, 2, 3, 5]], rtol=1e-12, atol=1e-15)
+
+
+def test_unknown_elementwise_ops_are_named_and_registered() -> None:
+    class Wave(pytensor.scalar.UnaryScalarOp):
+        def impl(self, x: Any) -> Any:
+            return np.sin(x)
+
+    wave = pt.elemwise.Elemwise(Wave(pytensor.scalar.upgrade_to_float, name="wave"))
+    x = pt.vector("x")
+    f = tg.interop.pytensor(pt.sum(wave(x)), x)
+    with pytest.raises(NotImplementedError, match=r"no function for PyTensor's Wave .*register\(Wave\)"):
+        tg.grad(f)(np.arange(3.0))
+    tg.interop.tapegrad_funcify.register(Wave, lambda op, node=None, **_: np.sin)
+    found = tg.grad(tg.interop.pytensor(pt.sum(wave(x)), x))(np.arange(3.0))
+    np.testing.assert_allclose(found, np.cos(np.arange(3.0)))
 
 
 def test_unknown_ops_are_named() -> None:

@@ -9,13 +9,14 @@ In reading order; each imports only those above it:
     writer                         graphs as text, and as functions
     rewrites                       checks of parameters behind sums
     ops                            the Ops that are known
+    pymc_ops                       those of PyMC
     graph                          `pytensor`
     linker                         `register_pytensor`: a mode of PyTensor's
     function_op                    `pytensor_op`: functions as Ops
     pymc_model                     `pymc`: models for nutpie
     nutpie_backend                 `register_nutpie`: a backend of nutpie's
 
-PyTensor is imported by the first call. `writer` and `ops` need it, and are imported then.
+PyTensor is imported by the first call. `writer`, `ops` and `pymc_ops` need it, and are imported then.
 """
 
 from tapegrad.interop.pytensor_graphs.dispatch import tapegrad_funcify as tapegrad_funcify

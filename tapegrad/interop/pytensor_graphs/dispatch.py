@@ -99,10 +99,11 @@ class Unknown:
     def __call__(self, *values: Any) -> Any:
         """Compute the outputs of arrays: one, or a tuple."""
         if any(map(is_tensor, values)):
+            kind = type(getattr(self._op, "scalar_op", self._op))
             raise NotImplementedError(
-                f"tapegrad.interop has no function for PyTensor's {type(self._op).__name__}"
-                f" ({type(self._op).__module__}), which computes {self._node}. Register one, by functions of NumPy's or"
-                f" tapegrad's: @tg.interop.tapegrad_funcify.register({type(self._op).__name__})"
+                f"tapegrad.interop has no function for PyTensor's {kind.__name__} ({kind.__module__}), which computes"
+                f" {self._node}. Register one, by functions of NumPy's or tapegrad's:"
+                f" @tg.interop.tapegrad_funcify.register({kind.__name__})"
             )
         storage = {variable: [value] for variable, value in zip(self._node.inputs, values, strict=True)}
         storage |= {variable: [None] for variable in self._node.outputs}

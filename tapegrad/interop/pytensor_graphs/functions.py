@@ -88,6 +88,11 @@ def add_once_at(x: Any, y: Any, index: Any) -> Any:
     return result
 
 
+def fill_diagonal(x: Any, y: Any) -> Any:
+    """Return a copy of x with y on the diagonal."""
+    return set_at(x, y, (np.arange(min(np.shape(x))),) * np.ndim(x))
+
+
 def _copied(x: Any, y: Any) -> Any:
     """Return a copy that y can be written to."""
     if is_tensor(x):

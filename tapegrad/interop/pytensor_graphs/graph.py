@@ -1,6 +1,7 @@
 """`pytensor`: a graph of PyTensor's as a plain function of arrays or Tensors."""
 
 import importlib
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -83,6 +84,8 @@ def graph_function(
     graph, traversal = needed("pytensor.graph", "pytensor"), needed("pytensor.graph.traversal", "pytensor")
     kind = needed("pytensor.compile.sharedvalue", "pytensor").SharedVariable
     importlib.import_module("tapegrad.interop.pytensor_graphs.ops")
+    if "pymc" in sys.modules:
+        importlib.import_module("tapegrad.interop.pytensor_graphs.pymc_ops")
     writer = importlib.import_module("tapegrad.interop.pytensor_graphs.writer")
     shared = [
         each for each in traversal.graph_inputs(outputs) if isinstance(each, kind) and each not in inputs

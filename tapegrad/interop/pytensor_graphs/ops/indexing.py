@@ -4,16 +4,20 @@ from typing import Any
 
 from tapegrad.interop.packages import needed
 from tapegrad.interop.pytensor_graphs.dispatch import Expression, register_texts, tapegrad_funcify
-from tapegrad.interop.pytensor_graphs.functions import add_at, add_once_at, set_at
+from tapegrad.interop.pytensor_graphs.functions import add_at, add_once_at, fill_diagonal, set_at
 from tapegrad.interop.pytensor_graphs.generations import MovedNames
 
 _basic: Any = needed("pytensor.tensor.basic", "pytensor")
+_extra: Any = needed("pytensor.tensor.extra_ops", "pytensor")
 _graph: Any = needed("pytensor.graph.type", "pytensor")
 _other: Any = needed("pytensor.tensor.type_other", "pytensor")
 _subtensor: Any = MovedNames("pytensor.tensor.subtensor")
 
 
-register_texts({_other.MakeSlice: "slice({0}, {1}, {2})"})
+register_texts(
+    {_other.MakeSlice: "slice({0}, {1}, {2})", _extra.FillDiagonal: "<fill_diagonal>({0}, {1})"},
+    fill_diagonal=fill_diagonal,
+)
 
 
 @tapegrad_funcify.register(_subtensor.Subtensor)

@@ -130,7 +130,7 @@ def _elementwise(op: Any, node: Any = None, **kwargs: Any) -> Any:
     if isinstance(scalar, _basic.ScalarInnerGraphOp):
         apart = [_basic.get_scalar_type(variable.type.dtype)() for variable in node.inputs]
         return tapegrad_funcify(scalar, node=scalar.make_node(*apart), **kwargs)
-    return _expression(scalar, node)
+    return tapegrad_funcify(scalar, node=node, **kwargs)
 
 
 def _expression(op: Any, node: Any) -> Any:
