@@ -2,8 +2,10 @@
 
 ``python tests/versions.py oldest`` takes the oldest ones and this Python alone, and the tests of what leans on them;
 ``python tests/versions.py libraries`` takes the packages that `tapegrad.interop` makes functions for, of which PyMC
-holds Numba back, and its tests. Continuous integration runs both. Environments are made in `.venv-versions`, anew if
-`pyproject.toml` allows others.
+holds Numba back, and its tests; those of PyMC's models also with the generation that needs Python 3.12, where there is
+one (``python tests/versions.py pymc`` runs these alone). Of the two generations a run with a seed takes one, by the
+seed. Continuous integration runs both commands. Environments are made in `.venv-versions`, anew if `pyproject.toml`
+allows others.
 """
 
 import glob
@@ -56,10 +58,19 @@ LIBRARIES = ("emcee", "iminuit", "jax", "lmfit", "nlopt", "nutpie", "pymc", "tor
 PINNED = ("perf", "torch")
 # What takes functions for JAX, or C pointers, and what writes functions.
 OTHERS = ("blackjax>=1.2", "numpyro>=0.15", "sympy>=1.12", "walnutpie>=0.0.3")
+# Models and graphs, which PyMC 5 and 6 have another PyTensor for; 6 needs a later Python than tapegrad.
+PYMC = sorted(
+    str(path.relative_to(ROOT))
+    for name in ("pymc", "pytensor")
+    for path in (ROOT / "tests").glob(f"interop/test_{name}*")
+)
+SECOND_GENERATION = Version("3.12")
+SEED = "TAPEGRAD_TESTS_SEED"
 WITHOUT_TRANSLATOR = Run("tiny, by Numba alone", [TINY], {"TAPEGRAD_TRANSLATE": "0"})
 RUNS = {
     "oldest": [Run("tiny, engine in part", [TINY, *LEANING], {}), WITHOUT_TRANSLATOR],
     "libraries": [Run("interop", ["tests/interop"], {})],
+    "pymc": [Run("interop with PyMC and PyTensor", PYMC, {})],
     "all": [Run("tiny", [TINY], {}), WITHOUT_TRANSLATOR, Run("engine", [ENGINE], {})],
 }
 
@@ -98,6 +109,8 @@ def requirements(python: str, age: str) -> Iterator[str]:
         yield from (each for extra in LIBRARIES for each in extras[extra])
         yield from OTHERS
         yield from (each for each in extras[PINNED[0]] if Requirement(each).name == PINNED[1])
+    if age == "pymc":
+        yield from extras["pymc"]
     test = map(Requirement, extras["test"])
     held_back = {"mpmath"} if age == "libraries" else set()  # by SymPy
     yield from (str(each) for each in test if each.name in TOOLS - held_back)
@@ -159,26 +172,41 @@ def shares_a_cache(interpreters: list[Path]) -> bool:
     return passed
 
 
+def planned(which: str) -> Iterator[tuple[str, str, str, list[Run]]]:
+    """Yield Pythons with their interpreters, what is installed, and the tests to run."""
+    own = f"{sys.version_info.major}.{sys.version_info.minor}"
+    found = pythons() if which in ("all", "libraries", "pymc") else {}
+    if which == "all":
+        for python, path in found.items():
+            yield from ((python, path, age, RUNS["all"]) for age in ("oldest", "newest"))
+        return
+    later = [each for each in found.items() if Version(each[0]) >= SECOND_GENERATION]
+    is_first = Version(own) < SECOND_GENERATION
+    has_second = which == "pymc" or (which == "libraries" and is_first and bool(later))
+    chosen = int(os.environ[SEED]) % 2 if which == "libraries" and has_second and SEED in os.environ else None
+    if which != "pymc":
+        left_out = [f"--ignore={file}" for file in PYMC] if chosen == 1 else []
+        yield own, sys.executable, which, [run._replace(files=[*run.files, *left_out]) for run in RUNS[which]]
+    if has_second and chosen != 0:
+        yield from ((python, path, "pymc", RUNS["pymc"]) for python, path in later[:1])
+
+
 def main(which: str) -> int:
     """Run the tests in all environments and print a line for each run; return the number of those that failed."""
-    own = f"{sys.version_info.major}.{sys.version_info.minor}"
-    ages = ("oldest", "newest") if which == "all" else (which,)
-    chosen = pythons() if which == "all" else {own: sys.executable}
     failed, interpreters = 0, [Path(sys.executable)]
-    for python, path in chosen.items():
-        for age in ages:
-            interpreter = environment(python, path, age)
-            print(
-                f"Python {python}, {age}: {versions(interpreter) if interpreter else 'cannot be installed'}",
-                flush=True,
-            )
-            failed += interpreter is None
-            interpreters += [interpreter] if interpreter else []
-            for run in RUNS[which] if interpreter else ():
-                passed, said = result_of(interpreter, run)
-                failed += not passed
-                print(f"    {'passed' if passed else 'FAILED'}  {run.name}: {said}", flush=True)
-    return failed + (which != "libraries" and not shares_a_cache(interpreters))
+    for python, path, age, runs in planned(which):
+        interpreter = environment(python, path, age)
+        print(
+            f"Python {python}, {age}: {versions(interpreter) if interpreter else 'cannot be installed'}",
+            flush=True,
+        )
+        failed += interpreter is None
+        interpreters += [interpreter] if interpreter else []
+        for run in runs if interpreter else ():
+            passed, said = result_of(interpreter, run)
+            failed += not passed
+            print(f"    {'passed' if passed else 'FAILED'}  {run.name}: {said}", flush=True)
+    return failed + (which in ("all", "oldest") and not shares_a_cache(interpreters))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """A Bayesian logistic regression, whose posterior is sampled by nutpie.
 
 nutpie runs a no-U-turn sampler in compiled code; log density and gradient are handed to it as a C function, so that no
-Python runs while it samples. It has to be installed: ``pip install nutpie==0.16.8``. The priors
+Python runs while it samples. It has to be installed: ``pip install nutpie``. The priors
 are those of Gelman and others, "A weakly informative default prior distribution for logistic and other regression
 models", *Annals of Applied Statistics* 2 (2008), with normal distributions in place of Cauchy's.
 """

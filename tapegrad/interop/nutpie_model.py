@@ -60,8 +60,8 @@ def nutpie(
     Returns
     -------
     nutpie's compiled model
-        Sample it with ``nutpie.sample(model)``, which returns an ``arviz.InferenceData``. Density and gradient are
-        computed in compiled code on nutpie's threads.
+        Sample it with ``nutpie.sample(model)``, which returns an ``arviz.InferenceData`` (an ``xarray.DataTree`` with
+        ArviZ 1). Density and gradient are computed in compiled code on nutpie's threads.
 
     Raises
     ------
