@@ -258,9 +258,13 @@ def test_solutions_by_a_cholesky_factor(lower: bool) -> None:
         np.testing.assert_allclose(one, other, atol=1e-14)
 
 
-def test_loop_with_states_of_all_kinds() -> None:
-    """A state that is read two steps before, one that is read one before, and a result without a state."""
-    x = pt.vector("x")
+@pytest.mark.parametrize("steps", [4, 300])
+def test_loop_with_states_of_all_kinds(steps: int) -> None:
+    """A state that is read two steps before, one that is read one before, and a result without a state.
+
+    The longer loop is one instruction.
+    """
+    x, at = pt.vector("x"), np.random.default_rng(3).uniform(-0.9, 0.6, steps)
 
     def step(a: Any, s2: Any, s1: Any, t: Any, w: Any) -> Any:
         return s1 * a + s2, t * a + w[0], s1 * t
@@ -271,17 +275,58 @@ def test_loop_with_states_of_all_kinds() -> None:
         outputs_info=[{"initial": x[:2], "taps": [-2, -1]}, x[0], None],
         non_sequences=[x],
     )
-    f = tg.interop.pytensor(pt.sum(found[0] * found[1] + found[2] ** 2), x)
+    f = tg.jit(tg.interop.pytensor(pt.sum(found[0] * found[1] + found[2] ** 2) + found[0][-2], x))
 
     def expected(x: Any) -> Any:
         s2, s1, t, total = x[0], x[1], x[0], 0.0
         for a in x:
             (s2, s1), t, product = (s1, s1 * a + s2), t * a + x[0], s1 * t
             total = total + s1 * t + product**2
+        return total + s2
+
+    for one, other in zip(tg.value_and_grad(f)(at), tg.value_and_grad(expected)(at), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-11)
+    assert len(str(f.tape(at)).splitlines()) < 100
+
+
+def test_long_loops_over_positions_and_slices() -> None:
+    """Integers that change from step to step stay known: they may be shapes."""
+    x, at = pt.vector("x"), np.random.default_rng(3).normal(size=150)
+
+    def step(i: Any, total: Any, x: Any) -> Any:
+        return total * 0.5 + pt.sum(x[:i] * 0.1) + x[i]
+
+    found = pytensor.scan(step, sequences=pt.arange(150), outputs_info=pt.zeros(()), non_sequences=x)[0]
+    f = tg.interop.pytensor(found[-1], x)
+
+    def expected(x: Any) -> Any:
+        total = 0.0
+        for i in range(150):
+            total = total * 0.5 + tg.sum(x[:i] * 0.1) + x[i]
         return total
 
-    for one, other in zip(tg.value_and_grad(f)(u), tg.value_and_grad(expected)(u), strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-12)
+    for one, other in zip(tg.value_and_grad(f)(at), tg.value_and_grad(expected)(at), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-11)
+
+
+def test_last_states_of_long_loops() -> None:
+    """Of which PyTensor keeps no other; and a loop backwards, of a matrix."""
+    x, w = pt.matrix("x"), np.random.default_rng(1).normal(size=(200, 3))
+    states = pytensor.scan(
+        lambda a, s, x: pt.tanh(s @ x + a), sequences=w, outputs_info=pt.zeros(3), non_sequences=x, go_backwards=True
+    )[0]  # fmt: skip
+    f = tg.interop.pytensor(pt.sum(states[-3:] ** 2), x)
+
+    def expected(x: Any) -> Any:
+        s, kept = np.zeros(3), []
+        for a in w[::-1]:
+            s = np.tanh(s @ x + a)
+            kept.append(s)
+        return sum(tg.sum(each**2) for each in kept[-3:])
+
+    at = sq / 8
+    for one, other in zip(tg.value_and_grad(f)(at), tg.value_and_grad(expected)(at), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-11)
 
 
 def test_transforms_of_a_graph() -> None:

@@ -1,10 +1,16 @@
-"""Loops of PyTensor's Scan, run step by step while a graph is recorded."""
+"""Loops of PyTensor's Scan: one instruction if they are long, else run step by step while a graph is recorded."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from tapegrad.frontend.tensor.tensor import is_tensor
+from tapegrad.loops.scan import scan
+
+# Shorter loops are recorded step by step: their instructions are fused across steps.
+_MIN_SCANNED_STEPS = 128
 
 
 @dataclass(frozen=True)
@@ -68,6 +74,8 @@ def run_loop(step: Callable[..., Sequence[Any]], layout: LoopLayout, count: Any,
     states = [_rows(array[: -min(taps)]) for array, taps in zip(given, layout.taps, strict=True)]
     carried = _take(rest, layout.carried)
     wanted = [np.shape(array)[0] for array in given] + [int(n) for n in _take(rest, layout.collected)]
+    if _can_be_scanned(layout, count, operands, carried):
+        return _scanned(step, layout, count, sequences, states, carried, rest, wanted)
     traces: list[list[Any]] = [*states, *([] for _ in range(layout.collected))]
     for i in range(count):
         read = [sequence[i] for sequence in sequences]
@@ -87,6 +95,41 @@ def run_loop(step: Callable[..., Sequence[Any]], layout: LoopLayout, count: Any,
         *(_last(trace, n) for trace, n in zip(traces, wanted, strict=True)),
         *carried,
     ]
+    return tuple(results) if len(results) > 1 else results[0]
+
+
+def _can_be_scanned(layout: LoopLayout, count: int, operands: Sequence[Any], carried: Sequence[Any]) -> bool:
+    """Return whether a loop is long, and what changes in it are floats: integers may be positions, shapes or slices."""
+    changing = [*operands[: layout.sequences + len(layout.taps)], *carried]
+    is_long = count >= _MIN_SCANNED_STEPS and not layout.read_written
+    return is_long and any(map(is_tensor, operands)) and all(np.result_type(x).kind == "f" for x in changing)
+
+
+def _scanned(
+    step: Callable[..., Sequence[Any]],
+    layout: LoopLayout,
+    count: int,
+    sequences: Sequence[Any],
+    states: Sequence[list[Any]],
+    carried: Sequence[Any],
+    rest: Sequence[Any],
+    wanted: Sequence[int],
+) -> Any:
+    """Return the outputs of a loop by `scan`, whose carry has the states that steps look back to."""
+
+    def body(carry: Any, elements: Any) -> Any:
+        windows, kept = carry
+        read = [window[tap] for window, taps in zip(windows, layout.taps, strict=True) for tap in taps]
+        found = list(step(*elements, *read, *kept, *rest))
+        values = _take(found, len(windows) + layout.collected)
+        moved = [[*window[1:], value] for window, value in zip(windows, values, strict=False)]
+        return (moved, found), values
+
+    (_, last), traces = scan(body, (list(states), list(carried)), [x[:count] for x in sequences], count)
+    whole = [
+        np.concatenate([np.stack(state), trace]) for state, trace in zip(states, traces, strict=False)
+    ] + list(traces[len(states) :])
+    results = [*(trace[len(trace) - n :] for trace, n in zip(whole, wanted, strict=True)), *last]
     return tuple(results) if len(results) > 1 else results[0]
 
 

@@ -73,7 +73,7 @@ def pymc(
     Notes
     -----
     A density that is not finite, a matrix that is not positive definite, and a parameter outside of its support are
-    divergences, as for nutpie's own backends. Loops of ``scan`` are unrolled.
+    divergences, as for nutpie's own backends. Long loops of ``scan`` are one instruction, short ones are unrolled.
 
     Examples
     --------
