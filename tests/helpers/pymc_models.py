@@ -390,3 +390,13 @@ def mathematics(rng: np.random.Generator) -> None:
         pm.math.kron_dot([lower, lower], pt.concatenate([q, a])), pm.math.log1mexp(-pt.exp(a)),
     ]  # fmt: skip
     pm.Potential("p", sum(pt.sum(term) for term in terms))
+
+
+@model
+def hypergeometric(rng: np.random.Generator) -> None:
+    """Customers who may have left, as in the Pareto/NBD model. PyTensor has no gradient where z is below -1."""
+    r, alpha = pm.Gamma("r", 2, 2), pm.Gamma("alpha", 3, 1)
+    s, recency, age = pm.Gamma("s", 2, 2), rng.uniform(6.0, 9.0, 12), np.full(12, 10.0)
+    count = rng.integers(0, 5, 12)
+    x = pt.hyp2f1(r + s + count, s + 1.0, r + s + count + 1.0, (recency - age) / (alpha + recency))
+    pm.Potential("left", pt.sum(pt.log(x) - (r + s + count) * pt.log(alpha + recency)))

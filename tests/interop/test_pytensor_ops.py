@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 import scipy.linalg
@@ -228,6 +229,23 @@ def test_arrays_with_names_of_axes() -> None:
     gradient = tg.jit(tg.grad(lambda x, w: f(x, w)[1], argnums=(0, 1)))(*at)
     np.testing.assert_allclose(gradient[0], np.exp(m) * at[1] / 2 + 1, rtol=1e-13)
     np.testing.assert_allclose(gradient[1], np.exp(m).mean(axis=0), rtol=1e-13)
+
+
+def test_hypergeometric_function_by_all_arguments() -> None:
+    a, b, c, z = pt.vectors("a", "b", "c", "z")
+    f = tg.interop.pytensor(pt.sum(pt.hyp2f1(a, b, c, z)), [a, b, c, z])
+    rng = np.random.default_rng(0)
+    places = np.concatenate([rng.uniform(-3, 0.9, 10), [-30.0, -0.01, 0.0, 1e-8, 0.5, 0.99]])
+    at = [*(rng.uniform(0.2, high, 16) for high in (6.0, 6.0, 9.0)), places]
+    at[0][3], at[0][6], at[1][5] = -1.5, -2.0, -0.3  # a polynomial among them
+    gradients = tg.jit(tg.grad(f, argnums=(0, 1, 2, 3)))(*at)
+    with mpmath.workdps(30):
+        for i, point in enumerate(zip(*at, strict=True)):
+            for j, gradient in enumerate(gradients):
+                wanted = mpmath.diff(mpmath.hyp2f1, point, tuple(int(j == k) for k in range(4)))
+                np.testing.assert_allclose(gradient[i], float(wanted), rtol=1e-12, err_msg=f"{point} by {j}")
+    (none,) = tg.grad(lambda a: f(a, at[1][:1], at[2][:1], np.ones(1)))(at[0][:1])
+    assert np.isnan(none)  # at z = 1 the series of its derivatives does not end
 
 
 def test_lu_factorization_with_permuted_rows() -> None:
