@@ -388,11 +388,50 @@ def test_little_is_watched() -> None:
     assert "pytensor" not in str(f.watched())
 
 
-def test_until_is_refused() -> None:
-    x = pt.scalar("x")
-    states, _ = pytensor.scan(lambda s: (s * 2, until(s > 10)), outputs_info=x, n_steps=10)
-    with pytest.raises(NotImplementedError, match="has a condition `until`"):
-        tg.interop.pytensor(states[-1], x)
+def test_loops_that_a_condition_ends() -> None:
+    x, w = pt.scalar("x"), pt.vector("w")
+    roots = pytensor.scan(
+        lambda s, x: (0.5 * (s + x / s), until(abs(s * s - x) < 1e-6 * x)),
+        outputs_info=pt.as_tensor(np.float64(1.0)), non_sequences=x, n_steps=50,
+    )[0]  # fmt: skip
+    root = tg.compile(tg.value_and_grad(tg.interop.pytensor(roots[-1], x)), 2.0)
+    for at in (2.0, 9.0, 0.01, 300.0):  # of another number of steps each
+        np.testing.assert_allclose(root(at), [np.sqrt(at), 0.5 / np.sqrt(at)], rtol=1e-9)
+
+    def step(a: Any, s: Any, t: Any, w: Any) -> Any:
+        following = s * 0.5 + a * w[0]
+        return [following, t + following**2, following * 3], until(following > 1.0)
+
+    s, t, u = pytensor.scan(step, sequences=w, outputs_info=[pt.zeros(()), w[0], None], non_sequences=w)[0]
+    f = tg.jit(tg.interop.pytensor(s[-1] * 2 + t[-1] + u[-1] ** 2, w))
+
+    def expected(w: Any) -> Any:
+        s, t = 0.0, w[0]
+        for a in w:
+            s = s * 0.5 + a * w[0]
+            t = t + s**2
+            if s > 1.0:
+                break
+        return s * 2 + t + (s * 3) ** 2
+
+    for seed in range(4):
+        at = np.random.default_rng(seed).uniform(0.1, 1.2, 12)
+        for one, other in zip(tg.value_and_grad(f)(at), tg.value_and_grad(expected)(at), strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-12)
+    whole = (
+        s,
+        pt.sum(t),
+        u[-2],
+        s.shape[0] * 1.0,
+        s[::-1][-1],
+        t[:5][-1],
+        pt.set_subtensor(s[-1], -1.0).sum(),
+    )
+    for graph in whole:
+        with pytest.raises(
+            NotImplementedError, match=r"a condition `until`, so that the length .*states\[-1\]"
+        ):
+            tg.interop.pytensor(graph, w)
 
 
 def test_conditions_on_constants_are_errors() -> None:

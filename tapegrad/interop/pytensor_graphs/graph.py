@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tapegrad.interop.packages import needed
-from tapegrad.interop.pytensor_graphs.rewrites import REWRITES, rewrite
+from tapegrad.interop.pytensor_graphs.rewrites import REWRITES, check_loops, rewrite
 
 
 def pytensor(outputs: Any, inputs: Any, *, rewrites: Sequence[str] = REWRITES) -> Callable[..., Any]:
@@ -95,6 +95,8 @@ def graph_function(
     own = graph.FunctionGraph([*inputs, *shared], list(outputs), clone=True)
     if rewrites:
         rewrite(own, rewrites)
+    else:
+        check_loops(own)
     text = writer.FunctionText(name)
     for variable, each in zip(own.inputs[len(inputs) :], shared, strict=True):
         if is_frozen:

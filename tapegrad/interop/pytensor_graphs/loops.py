@@ -8,6 +8,7 @@ import numpy as np
 
 from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.loops.scan import scan
+from tapegrad.loops.while_loop import while_loop
 
 # Shorter loops are recorded step by step: their instructions are fused across steps.
 _MIN_SCANNED_STEPS = 128
@@ -30,6 +31,8 @@ class LoopLayout:
         The number of results without a state (NIT-SOT).
     carried
         The number of states of which the last value alone is wanted.
+    is_ended
+        Whether a condition, the last result of a step, ends the loop.
     """
 
     sequences: int
@@ -37,6 +40,7 @@ class LoopLayout:
     taps: tuple[tuple[int, ...], ...]
     collected: int
     carried: int
+    is_ended: bool
 
     @classmethod
     def of(cls, info: Any) -> "LoopLayout":
@@ -47,6 +51,7 @@ class LoopLayout:
             (*info.mit_sot_in_slices, *info.sit_sot_in_slices),
             info.n_nit_sot,
             info.n_untraced_sit_sot,
+            info.as_while,
         )
 
 
@@ -74,8 +79,10 @@ def run_loop(step: Callable[..., Sequence[Any]], layout: LoopLayout, count: Any,
     states = [_rows(array[: -min(taps)]) for array, taps in zip(given, layout.taps, strict=True)]
     carried = _take(rest, layout.carried)
     wanted = [np.shape(array)[0] for array in given] + [int(n) for n in _take(rest, layout.collected)]
-    if _can_be_scanned(layout, count, operands, carried):
+    if not layout.is_ended and _can_be_scanned(layout, count, operands, carried):
         return _scanned(step, layout, count, sequences, states, carried, rest, wanted)
+    if layout.is_ended and any(map(is_tensor, operands)):
+        return _run_to_the_end(step, layout, count, sequences, states, carried, rest)
     traces: list[list[Any]] = [*states, *([] for _ in range(layout.collected))]
     for i in range(count):
         read = [sequence[i] for sequence in sequences]
@@ -89,7 +96,10 @@ def run_loop(step: Callable[..., Sequence[Any]], layout: LoopLayout, count: Any,
                 buffer[i + offset] = value
         for trace in traces:
             trace.append(found.pop(0))
+        ends = layout.is_ended and found.pop()
         carried = found
+        if ends:
+            break
     results = [
         *(np.stack(buffer) for buffer in buffers),
         *(_last(trace, n) for trace, n in zip(traces, wanted, strict=True)),
@@ -118,18 +128,56 @@ def _scanned(
     """Return the outputs of a loop by `scan`, whose carry has the states that steps look back to."""
 
     def body(carry: Any, elements: Any) -> Any:
-        windows, kept = carry
-        read = [window[tap] for window, taps in zip(windows, layout.taps, strict=True) for tap in taps]
-        found = list(step(*elements, *read, *kept, *rest))
-        values = _take(found, len(windows) + layout.collected)
-        moved = [[*window[1:], value] for window, value in zip(windows, values, strict=False)]
-        return (moved, found), values
+        windows, kept, values = _step_on(step, layout, elements, carry[0], carry[1], rest)
+        return (windows, kept), values
 
     (_, last), traces = scan(body, (list(states), list(carried)), [x[:count] for x in sequences], count)
     whole = [
         np.concatenate([np.stack(state), trace]) for state, trace in zip(states, traces, strict=False)
     ] + list(traces[len(states) :])
     results = [*(trace[len(trace) - n :] for trace, n in zip(whole, wanted, strict=True)), *last]
+    return tuple(results) if len(results) > 1 else results[0]
+
+
+def _step_on(
+    step: Callable[..., Sequence[Any]],
+    layout: LoopLayout,
+    elements: Sequence[Any],
+    windows: Sequence[list[Any]],
+    kept: Sequence[Any],
+    rest: Sequence[Any],
+) -> tuple[list[list[Any]], list[Any], list[Any]]:
+    """Return the states that the next step looks back to, its carried values, and what this one adds to the traces."""
+    read = [window[tap] for window, taps in zip(windows, layout.taps, strict=True) for tap in taps]
+    found = list(step(*elements, *read, *kept, *rest))
+    values = _take(found, len(windows) + layout.collected)
+    return [[*window[1:], value] for window, value in zip(windows, values, strict=False)], found, values
+
+
+def _run_to_the_end(
+    step: Callable[..., Sequence[Any]],
+    layout: LoopLayout,
+    count: int,
+    sequences: Sequence[Any],
+    states: Sequence[list[Any]],
+    carried: Sequence[Any],
+    rest: Sequence[Any],
+) -> Any:
+    """Return the outputs of a loop that a condition ends, with the first rows and the last one of each array.
+
+    The number of steps is data, and a recording has fixed shapes: graphs that ask for other rows have been refused.
+    """
+
+    def advance(carry: Any) -> Any:
+        i, _, windows, kept, _ = carry
+        windows, kept, values = _step_on(step, layout, [x[i] for x in sequences], windows, kept, rest)
+        return i + 1, kept.pop() != 0, windows, kept, values
+
+    first = advance((0, False, list(states), list(carried), None))
+    _, _, _, last, values = while_loop(lambda carry: ~carry[1] & (carry[0] < count), advance, first)
+    rows = [[*state, value] for state, value in zip(states, values, strict=False)]
+    rows += [[value] for value in values[len(states) :]]
+    results = [*(np.stack(each) for each in rows), *last]
     return tuple(results) if len(results) > 1 else results[0]
 
 
@@ -145,4 +193,4 @@ def _rows(array: Any) -> list[Any]:
 
 def _last(trace: list[Any], count: int) -> Any:
     """Return the last elements of a trace as an array."""
-    return np.stack(trace[len(trace) - count :]) if count else np.zeros((0, *np.shape(trace[0])))
+    return np.stack(trace[max(len(trace) - count, 0) :]) if count else np.zeros((0, *np.shape(trace[0])))

@@ -19,6 +19,35 @@ def rewrite(graph: Any, names: Sequence[str]) -> None:
     needed("pytensor.graph.rewriting.utils", "pytensor").rewrite_graph(
         graph, include=(*first, *names), custom_rewrite=_own_rewrites()
     )
+    check_loops(graph)
+
+
+def check_loops(graph: Any) -> None:
+    """Refuse loops that a condition ends if another row than the last one is asked for: their length is data."""
+    for node in graph.toposort():
+        if getattr(getattr(node.op, "info", None), "as_while", False):
+            arrays = len(node.outputs) - node.op.info.n_untraced_sit_sot
+            if not all(_asks_for_the_end(graph, x) for x in node.outputs[:arrays]):
+                raise NotImplementedError(
+                    f"tapegrad.interop: {node.op} has a condition `until`, so that the length of its results is data,"
+                    " and a recording has fixed shapes. Of each result take the last row, states[-1]; or write a number"
+                    " of steps, and pt.switch for those after the end"
+                )
+
+
+def _asks_for_the_end(graph: Any, x: Any) -> bool:
+    """Return whether all that is made of the rows of a loop is made of the last one."""
+    for client, position in graph.clients[x]:
+        if type(client.op).__name__ != "Subtensor" or position != 0:
+            return False
+        first = client.op.idx_list[0]
+        if isinstance(first, slice):  # PyTensor cuts off the rows that the loop began with
+            is_rest = first.stop is None and first.step is None and len(client.op.idx_list) == 1
+            if not (is_rest and _asks_for_the_end(graph, client.outputs[0])):
+                return False
+        elif getattr(client.inputs[1], "data", None) != -1:
+            return False
+    return True
 
 
 @functools.cache

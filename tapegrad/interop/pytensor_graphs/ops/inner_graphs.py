@@ -34,11 +34,6 @@ def _plainly_written(name: str, own: Any, *, as_list: bool) -> Callable[..., Any
 
 @tapegrad_funcify.register(_scan.Scan)
 def _loop(op: Any, node: Any = None, **_: Any) -> Expression:
-    if op.info.as_while:
-        raise NotImplementedError(
-            f"tapegrad.interop: {op} has a condition `until`, and a recording has a fixed number of steps. Write a"
-            " number of steps, and pt.switch for those after the end"
-        )
     step = _written("step", op.fgraph, as_list=True)
     return Expression(f"<run_loop>(<step>, <layout>, {listed(len(node.inputs))})", {
         "run_loop": run_loop, "step": step, "layout": LoopLayout.of(op.info),
