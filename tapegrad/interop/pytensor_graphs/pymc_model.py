@@ -113,7 +113,7 @@ class _ModelRequest:
         shapes = [np.shape(first[name]) for name in names]
         x0 = _joined(first, names, shapes)
         density = self._function("log_density", free, [self.model.logp()], shapes, as_list=False)
-        log_density = _compiled(value_and_grad(density), x0, density)
+        log_density = _compiled(density, x0, density, value_and_grad)
         traced = self._traced(names)
         trace = self._function("trace", free, traced, shapes, as_list=True)
         found = errstate("nan")(trace)(x0)
@@ -252,10 +252,18 @@ def _new_coordinates(model: Any, name: str, shape: tuple[int, ...]) -> dict[str,
     }
 
 
-def _compiled(function: Callable[..., Any], x0: np.ndarray, written: Any) -> Compiled:
-    """Compile a function whose failures of linear algebra are nan."""
+def _compiled(
+    function: Callable[..., Any],
+    x0: np.ndarray,
+    written: Any,
+    transform: Callable[..., Any] = lambda function: function,
+) -> Compiled:
+    """Compile a transform of a function whose failures of linear algebra are nan.
+
+    A derivative that was transformed before would be recorded itself, and take twice as long.
+    """
     try:
-        return compile(errstate("nan")(function), x0)
+        return compile(transform(errstate("nan")(function)), x0)
     except Exception as error:
         error.add_note(f"tapegrad.interop.pymc: while this text of the model was recorded\n{written.source}")
         raise
