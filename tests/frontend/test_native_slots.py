@@ -388,8 +388,8 @@ def calls_of_python(compute):
 )
 def test_functions_compute_in_c(compute):
     x, y = tg.tensor([0.5, 2.0]), tg.tensor([1.0, 3.0])
-    expected = compute(x, y).data
-    assert len(calls_of_python(lambda: compute(x, y))) == 3  # the two lambdas, and the function
+    expected, kept = compute(x, y).data, []  # or the end of a Tensor may be Python's, too
+    assert calls_of_python(lambda: kept.append(compute(x, y))) == ["<lambda>", "<lambda>", "function"]
     assert np.array_equal(compute(x, y).data, expected)
     compute(x, y).backward(np.ones(2))
     assert np.all(np.isfinite(x.grad))

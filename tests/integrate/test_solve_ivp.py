@@ -337,12 +337,12 @@ def test_one_kernel_has_the_bits_of_rows(limits, count, monkeypatch):
     p = np.array([2.0, 0.3, 1.0, 0.5])
     made = []
 
-    class Spy(table.StraightBody):
+    class Spy(table.SingleSegmentBody):
         def __init__(self, *arguments, **options):
             super().__init__(*arguments, **options)
             made.append(self.kernel)
 
-    monkeypatch.setattr(table, "StraightBody", Spy)
+    monkeypatch.setattr(table, "SingleSegmentBody", Spy)
     for name, value in limits.items():
         monkeypatch.setattr(table, name, value)
     value, gradient = tg.value_and_grad(tg.jit(lambda p: oscillation(p, count)))(p)
