@@ -47,7 +47,7 @@ from tapegrad.ops import BY_NAME, CODES, Op, choose_row
 _NUMBERS = (float, int)
 _CASTS = tuple([CODES[f"cast_{name}"] for name in kernel_table.DTYPE_NAMES])  # by dtype code
 _BOOLEAN, _DOUBLE, _SINGLE_COMPLEX = np.dtype(np.bool_), np.dtype(np.float64), np.dtype(np.complex64)
-slots_are_due = [True]  # the thread that pops it writes the slots
+_slots_are_due = [True]  # the thread that pops it writes the slots
 _left_to_python = [None] * 1024  # operators of recordings before that: 3 us each, the slots take 5 ms
 FLOATS = frozenset((np.dtype(np.float64), np.dtype(np.float32)))
 _NUMBERS_OF_ROWS = (*_NUMBERS, complex)  # types of Python's numbers that take the dtype of what they meet
@@ -69,7 +69,7 @@ def unary(code: int, x: Tensor, as_operator: bool = False) -> Tensor:
         if base is not None and x._version != base._version:
             own = x._slot_on(tape)
         slot = eager.record_elementwise(tape.header, code, own, NONE, NONE, mode.differentiate)
-        if slot >= 0 and (mode.anomaly is None if not as_operator else not (mode.observed or slots_are_due)):
+        if slot >= 0 and not _slots_are_due and (not mode.observed if as_operator else mode.anomaly is None):
             return from_slot(tape, slot)
     return finished(mode, code, slot, as_operator, (x,))
 
@@ -77,7 +77,7 @@ def unary(code: int, x: Tensor, as_operator: bool = False) -> Tensor:
 def binary(
     code: int, as_operator: bool = False, is_reflected: bool = False
 ) -> Callable[[Tensor, Any], Tensor]:
-    """Make the operator method that records ``op(x, other)``, or ``op(other, x)`` if reflected."""
+    """Make the function or operator method that records ``op(x, other)``, or ``op(other, x)`` if reflected."""
 
     def record(x: Tensor, other: Any) -> Tensor:
         mode = thread.mode
@@ -100,8 +100,10 @@ def binary(
                 )
             else:
                 slot = beside_constant(mode, code, own, other, is_reflected)
-            if slot >= 0 and (
-                mode.anomaly is None if not as_operator else not (mode.observed or slots_are_due)
+            if (
+                slot >= 0
+                and not _slots_are_due
+                and (not mode.observed if as_operator else mode.anomaly is None)
             ):
                 return from_slot(tape, slot)
         return finished(mode, code, slot, as_operator, (other, x) if is_reflected else (x, other))
@@ -131,7 +133,7 @@ def finished(mode: Mode, code: int, slot: int, as_operator: bool, operands: tupl
         and any(map(_knows_more, operands))
     ):
         return cast_type(Tensor, NotImplemented)
-    if slots_are_due and mode.anomaly is None:
+    if _slots_are_due and mode.anomaly is None:
         _write_slots_once(mode)
     result = apply_to_any(code, *operands) if slot < 0 else _watched(mode, from_slot(mode.tape, slot), code)
     return as_plain_number(result, operands) if as_operator else result
@@ -151,7 +153,7 @@ def _write_slots_once(mode: Mode) -> None:
         del _left_to_python[-1:]
         return
     try:
-        slots_are_due.pop()
+        _slots_are_due.pop()
     except IndexError:  # another thread was faster
         return
     native_slots.write_slots()
