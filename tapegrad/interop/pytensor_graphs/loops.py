@@ -1,5 +1,6 @@
 """Loops of PyTensor's Scan: one instruction if they are long, else run step by step while a graph is recorded."""
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,10 @@ from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.loops.scan import scan
 from tapegrad.loops.while_loop import while_loop
 
+# Of elements, states and carried values: the next states and carried values, and what the step adds to the traces
+_StepOn = Callable[
+    [Sequence[Any], Sequence[list[Any]], Sequence[Any]], tuple[list[list[Any]], list[Any], list[Any]]
+]
 # Shorter loops are recorded step by step: their instructions are fused across steps.
 _MIN_SCANNED_STEPS = 128
 
@@ -79,10 +84,11 @@ def run_loop(step: Callable[..., Sequence[Any]], layout: LoopLayout, count: Any,
     states = [_rows(array[: -min(taps)]) for array, taps in zip(given, layout.taps, strict=True)]
     carried = _take(rest, layout.carried)
     wanted = [np.shape(array)[0] for array in given] + [int(n) for n in _take(rest, layout.collected)]
+    step_on = functools.partial(_step_on, step, layout, rest)
     if not layout.is_ended and _can_be_scanned(layout, count, operands, carried):
-        return _scanned(step, layout, count, sequences, states, carried, rest, wanted)
+        return _outputs(_scanned(step_on, count, sequences, states, carried, wanted))
     if layout.is_ended and any(map(is_tensor, operands)):
-        return _run_to_the_end(step, layout, count, sequences, states, carried, rest)
+        return _outputs(_run_to_the_end(step_on, count, sequences, states, carried))
     traces: list[list[Any]] = [*states, *([] for _ in range(layout.collected))]
     for i in range(count):
         read = [sequence[i] for sequence in sequences]
@@ -105,6 +111,11 @@ def run_loop(step: Callable[..., Sequence[Any]], layout: LoopLayout, count: Any,
         *(_last(trace, n) for trace, n in zip(traces, wanted, strict=True)),
         *carried,
     ]
+    return _outputs(results)
+
+
+def _outputs(results: Sequence[Any]) -> Any:
+    """Return the outputs of a Scan: one, or a tuple."""
     return tuple(results) if len(results) > 1 else results[0]
 
 
@@ -116,36 +127,33 @@ def _can_be_scanned(layout: LoopLayout, count: int, operands: Sequence[Any], car
 
 
 def _scanned(
-    step: Callable[..., Sequence[Any]],
-    layout: LoopLayout,
+    step_on: _StepOn,
     count: int,
     sequences: Sequence[Any],
     states: Sequence[list[Any]],
     carried: Sequence[Any],
-    rest: Sequence[Any],
     wanted: Sequence[int],
-) -> Any:
+) -> list[Any]:
     """Return the outputs of a loop by `scan`, whose carry has the states that steps look back to."""
 
     def body(carry: Any, elements: Any) -> Any:
-        windows, kept, values = _step_on(step, layout, elements, carry[0], carry[1], rest)
+        windows, kept, values = step_on(elements, *carry)
         return (windows, kept), values
 
     (_, last), traces = scan(body, (list(states), list(carried)), [x[:count] for x in sequences], count)
     whole = [
         np.concatenate([np.stack(state), trace]) for state, trace in zip(states, traces, strict=False)
     ] + list(traces[len(states) :])
-    results = [*(trace[len(trace) - n :] for trace, n in zip(whole, wanted, strict=True)), *last]
-    return tuple(results) if len(results) > 1 else results[0]
+    return [*(trace[len(trace) - n :] for trace, n in zip(whole, wanted, strict=True)), *last]
 
 
 def _step_on(
     step: Callable[..., Sequence[Any]],
     layout: LoopLayout,
+    rest: Sequence[Any],
     elements: Sequence[Any],
     windows: Sequence[list[Any]],
     kept: Sequence[Any],
-    rest: Sequence[Any],
 ) -> tuple[list[list[Any]], list[Any], list[Any]]:
     """Return the states that the next step looks back to, its carried values, and what this one adds to the traces."""
     read = [window[tap] for window, taps in zip(windows, layout.taps, strict=True) for tap in taps]
@@ -155,14 +163,12 @@ def _step_on(
 
 
 def _run_to_the_end(
-    step: Callable[..., Sequence[Any]],
-    layout: LoopLayout,
+    step_on: _StepOn,
     count: int,
     sequences: Sequence[Any],
     states: Sequence[list[Any]],
     carried: Sequence[Any],
-    rest: Sequence[Any],
-) -> Any:
+) -> list[Any]:
     """Return the outputs of a loop that a condition ends, with the first rows and the last one of each array.
 
     The number of steps is data, and a recording has fixed shapes: graphs that ask for other rows have been refused.
@@ -170,15 +176,14 @@ def _run_to_the_end(
 
     def advance(carry: Any) -> Any:
         i, _, windows, kept, _ = carry
-        windows, kept, values = _step_on(step, layout, [x[i] for x in sequences], windows, kept, rest)
+        windows, kept, values = step_on([x[i] for x in sequences], windows, kept)
         return i + 1, kept.pop() != 0, windows, kept, values
 
     first = advance((0, False, list(states), list(carried), None))
     _, _, _, last, values = while_loop(lambda carry: ~carry[1] & (carry[0] < count), advance, first)
     rows = [[*state, value] for state, value in zip(states, values, strict=False)]
     rows += [[value] for value in values[len(states) :]]
-    results = [*(np.stack(each) for each in rows), *last]
-    return tuple(results) if len(results) > 1 else results[0]
+    return [*(np.stack(each) for each in rows), *last]
 
 
 def _take(values: list[Any], count: int) -> list[Any]:
