@@ -11,6 +11,7 @@ from tapegrad.autodiff.custom.functions import Functions
 from tapegrad.autodiff.custom.op import CustomOp
 from tapegrad.autodiff.custom.tensor_rules import all_have_forward_rules
 from tapegrad.autodiff.sparsity import compressed
+from tapegrad.autodiff.sparsity.pattern import rows_of
 from tapegrad.frontend.functions.matrices.systems import solve
 from tapegrad.frontend.functions.matrices.triangles import cho_solve, cholesky
 from tapegrad.frontend.functions.reductions.reductions import sum as total
@@ -81,7 +82,7 @@ class DirectSystem:
 
     def _sparse(self, pattern: Any, entries: Any, right: Any, transposed: bool) -> Any:
         solver = superlu.solver_of(
-            MatrixPattern("csr", pattern.shape, _rows_of(pattern), pattern.indices), None
+            MatrixPattern("csr", pattern.shape, rows_of(pattern.indptr), pattern.indices), None
         )
         if not self.is_symmetric:
             return (solver.solve_transposed if transposed else solver.solve)(entries, right)
@@ -116,16 +117,11 @@ def _sparse_jacobian(function: Callable[..., Any], root: Any, is_symmetric: bool
     return pattern, entries if entries.dtype == root.dtype else entries.astype(root.dtype)
 
 
-def _rows_of(pattern: Any) -> np.ndarray:
-    """Return the row of each entry."""
-    return np.repeat(np.arange(pattern.shape[0]), np.diff(pattern.indptr))
-
-
 def _dense_of(pattern: Any, entries: Any) -> Any:
     """Return a sparse matrix as a dense one."""
     n = pattern.shape[0]
     places = np.full((n, n), entries.size)
-    places[_rows_of(pattern), pattern.indices] = np.arange(entries.size)
+    places[rows_of(pattern.indptr), pattern.indices] = np.arange(entries.size)
     with_zero = concatenate([entries, np.zeros(1, entries.dtype)])
     return gather(in_c_order(with_zero), places.reshape(-1), (n, n), 1)
 
