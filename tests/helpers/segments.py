@@ -4,8 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pytest
 
 import tapegrad as tg
+from tapegrad.loops import table
 
 BOTH = (0, 1)
 
@@ -53,3 +55,16 @@ def segments_alike(function: Any, inputs: list[tuple[Any, ...]], ways: tuple[str
         first, second = WAYS[way](rows), WAYS[way](fused)
         for each in inputs:
             assert_same(first(*each), second(*each), (way, *each))
+
+
+def kernels_of_bodies(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """A list that grows by the kernel of each body of a loop that is made as a single segment from now on."""
+    made: list[Any] = []
+
+    class Spy(table.SingleSegmentBody):
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            super().__init__(*arguments, **options)
+            made.append(self.kernel)
+
+    monkeypatch.setattr(table, "SingleSegmentBody", Spy)
+    return made

@@ -8,6 +8,7 @@ import scipy.integrate
 from scipy.linalg import expm, expm_frechet
 
 import tapegrad as tg
+from helpers.segments import kernels_of_bodies
 from tapegrad.errors import UnsupportedError
 from tapegrad.integrate import solve_ivp
 from tapegrad.loops import table
@@ -335,14 +336,7 @@ def oscillation(p: Any, count: int) -> Any:
 @pytest.mark.parametrize("count", [2, 40])  # outputs in few of the steps, and several in one
 def test_one_kernel_has_the_bits_of_rows(limits, count, monkeypatch):
     p = np.array([2.0, 0.3, 1.0, 0.5])
-    made = []
-
-    class Spy(table.SingleSegmentBody):
-        def __init__(self, *arguments, **options):
-            super().__init__(*arguments, **options)
-            made.append(self.kernel)
-
-    monkeypatch.setattr(table, "SingleSegmentBody", Spy)
+    made = kernels_of_bodies(monkeypatch)
     for name, value in limits.items():
         monkeypatch.setattr(table, name, value)
     value, gradient = tg.value_and_grad(tg.jit(lambda p: oscillation(p, count)))(p)

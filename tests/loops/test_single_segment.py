@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
+from helpers.segments import kernels_of_bodies
 from tapegrad.loops import table
 
 P = np.array([0.35, -0.15, 0.2])
@@ -164,14 +165,7 @@ CASES = [
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
 def test_bits_are_those_of_rows(case, options, monkeypatch):
     gradient = tg.value_and_grad(tg.jit(lambda p: case(tg.scan, p, 300, **options)))
-    made = []
-
-    class Spy(table.SingleSegmentBody):
-        def __init__(self, *arguments, **options):
-            super().__init__(*arguments, **options)
-            made.append(self.kernel)
-
-    monkeypatch.setattr(table, "SingleSegmentBody", Spy)
+    made = kernels_of_bodies(monkeypatch)
     found = gradient(P)
     assert len(made) >= (1 if case in (narrow, complex_narrow) else 2) + ("checkpoint" in options)
     monkeypatch.setenv("TAPEGRAD_FUSE", "0")
