@@ -17,12 +17,23 @@ LIMITS = {
 }  # fmt: skip
 
 
-def _measure(name: str, settings: Settings) -> Outcome:
+# CPU seconds of a fit, and at most so many times those that NUTS over all variables takes for as many effective draws.
+INTEGRATED_LIMITS = {"counts": (0.5, 5.0), "field": (1.0, 8.0)}
+MAX_SHIFT = (
+    0.25  # of the mean of a scale, in its standard deviations: the approximation's own, and Monte Carlo's
+)
+
+
+def _check_installed(settings: Settings) -> None:
     if "tapegrad" in settings.without:
         raise Unavailable("tapegrad is left out")
     for package in ("pymc", "nutpie"):
         if package in settings.without or importlib.util.find_spec(package) is None:
             raise Unavailable(f"{package}: not installed")
+
+
+def _measure(name: str, settings: Settings) -> Outcome:
+    _check_installed(settings)
     found: dict[str, list[dict[str, Any]]] = {"ours": [], "nutpie": []}
     run("pymc_gradient", name, "ours", OPENBLAS_NUM_THREADS="1")  # compiles what is not in the cache
     for _ in range(settings.fewer(3, 1)):
@@ -56,7 +67,35 @@ def _check(name: str, found: dict[str, list[dict[str, Any]]]) -> None:
         )
 
 
+def _measure_integrated(name: str, settings: Settings) -> Outcome:
+    """Time a fit, and draws, of a model whose effects are integrated out; NUTS over all variables has its answer."""
+    _check_installed(settings)
+    found = run("pymc_laplace", name, OPENBLAS_NUM_THREADS="1")[0]
+    ours, whole = found["integrated"], found["whole"]
+    if abs(ours["mean"] - whole["mean"]) > MAX_SHIFT * whole["sd"]:
+        raise AssertionError(f"{name}: means {ours['mean']} and {whole['mean']}, spread {whole['sd']}")
+    seconds = [1000 * each["seconds"] / each["effective"] for each in (ours, whole)]
+    fit, ratio = INTEGRATED_LIMITS[name]
+    return Outcome(
+        [
+            Target("mode of the marginal density, CPU", found["find"], fit, "s"),
+            Target("effective draws: times NUTS over all variables", seconds[0] / seconds[1], ratio, "x"),
+        ],
+        notes=[
+            f"1,000 effective draws of the scale: {seconds[0]:.3g} s of CPU, of all variables {seconds[1]:.3g} s",
+            f"means {ours['mean']:.4g} and {whole['mean']:.4g}, spread {whole['sd']:.3g}",
+        ],
+    )
+
+
 PYMC_MODELS = tuple(
     Figure(f"pymc-{name}", f"PyMC model behind nutpie's C pointer: {name}", partial(_measure, name))
     for name in LIMITS
+) + tuple(
+    Figure(
+        f"pymc-laplace-{name}",
+        f"PyMC model, effects integrated out: {name}",
+        partial(_measure_integrated, name),
+    )
+    for name in INTEGRATED_LIMITS
 )

@@ -10,15 +10,14 @@ In reading order; each imports only those above it:
     numba_call                     their calls in there
     packages                       other packages, and functions as they take them
     frameworks                     functions for JAX and PyTorch
-    log_probability                for emcee
     minimizers                     functions for iminuit, NLopt and lmfit
     scipy_callable                 functions for SciPy's integration
     signatures                     C signatures
     assignment                     which argument each of their parameters is
     thunk                          C functions that call a compiled function
     c_function                     `Compiled.cfunc`
-    nutpie_model                   log densities for nutpie
-    pytensor_graphs                graphs of PyTensor's, models of PyMC's
+    pytensor_graphs                graphs of PyTensor's
+    samplers                       log densities for nutpie and emcee, models of PyMC's
     right_hand_side                differential equations, for SciPy and numbalsoda
 
 It imports the rooms up to `optimize`.
@@ -30,19 +29,19 @@ from tapegrad.interop.c_function import CFunction as CFunction
 from tapegrad.interop.c_function import cfunc
 from tapegrad.interop.frameworks import jax as jax
 from tapegrad.interop.frameworks import torch as torch
-from tapegrad.interop.log_probability import LogProbability as LogProbability
-from tapegrad.interop.log_probability import emcee as emcee
 from tapegrad.interop.minimizers import iminuit as iminuit
 from tapegrad.interop.minimizers import lmfit as lmfit
 from tapegrad.interop.minimizers import nlopt as nlopt
-from tapegrad.interop.nutpie_model import nutpie as nutpie
-from tapegrad.interop.pytensor_graphs import pymc as pymc
 from tapegrad.interop.pytensor_graphs import pytensor as pytensor
 from tapegrad.interop.pytensor_graphs import pytensor_op as pytensor_op
-from tapegrad.interop.pytensor_graphs import register_nutpie as register_nutpie
 from tapegrad.interop.pytensor_graphs import register_pytensor as register_pytensor
 from tapegrad.interop.pytensor_graphs import tapegrad_funcify as tapegrad_funcify
 from tapegrad.interop.right_hand_side import ode as ode
+from tapegrad.interop.samplers import LogProbability as LogProbability
+from tapegrad.interop.samplers import emcee as emcee
+from tapegrad.interop.samplers import nutpie as nutpie
+from tapegrad.interop.samplers import pymc as pymc
+from tapegrad.interop.samplers import register_nutpie as register_nutpie
 from tapegrad.interop.scipy_callable import scipy as scipy
 from tapegrad.transforms.compiled.compiled import Compiled
 

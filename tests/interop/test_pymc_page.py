@@ -53,3 +53,20 @@ def test_graphs(names: dict[str, Any]) -> None:
     by_a, by_b = names["h"](a, 0.3)
     np.testing.assert_allclose(by_a, 0.3 * sigmoid)
     np.testing.assert_allclose(by_b, np.sum(a * sigmoid))
+
+
+def test_sites(names: dict[str, Any]) -> None:
+    """The table of the page, and draws like those of 80,000 by NUTS over all variables."""
+    assert names["fit"].summary().splitlines()[3:] == [
+        "level                         0.150952          0.14",
+        "effect                  60 of sd 0.727, errors 0.257 to 0.632",
+        "sd                             0.87153         0.117",
+    ]
+    posterior = names["nuts"].posterior
+    for name, mean, spread in (("level", 0.137, 0.146), ("sd", 0.920, 0.127)):
+        draws = posterior[name].values
+        assert abs(draws.mean() - mean) < 0.2 * spread
+        assert abs(draws.std() / spread - 1) < 0.1
+    empty = posterior["effect"].values[..., 0]
+    assert abs(empty.mean() + 1.129) < 0.1 * 0.669
+    np.testing.assert_allclose(np.quantile(empty, [0.025, 0.975]), [-2.568, 0.059], atol=0.15)

@@ -13,6 +13,8 @@ from helpers.tables import columns
 from tapegrad import special, stats
 from tapegrad.errors import NoModeError
 from tapegrad.optimize.random_effects import search
+from tapegrad.optimize.random_effects.conditional import ConditionalEffects
+from tapegrad.optimize.random_effects.model import LatentModel
 
 CBPP = columns("cbpp.csv")
 HERD = CBPP["herd"].astype(int) - 1
@@ -319,3 +321,48 @@ def test_profiles_that_are_flat_on_one_side(seed) -> None:
     )
     assert low == -np.inf
     assert high == pytest.approx(exact, abs=1e-3)
+
+
+@pytest.mark.parametrize("coupled", [False, True])
+def test_effects_given_parameters_have_the_corrections_of_third_derivatives(coupled):
+    """Shift and skewness against sums over the tensor of third derivatives, written out."""
+    rng = np.random.default_rng(3)
+    n, a = 5, 0.2
+    design = rng.normal(size=(7, n)) if coupled else np.eye(n)
+    counts = rng.poisson(1.5, len(design)).astype(float)
+    precision = np.eye(n) + (0.4 * (np.eye(n, k=1) + np.eye(n, k=-1)) if coupled else 0.0)
+
+    def nll(theta, u):
+        line = theta[0] + design @ u
+        return tg.sum(tg.exp(line) - counts * line) + 0.5 * u @ (precision @ u)
+
+    model = LatentModel(nll, (np.zeros(1), np.zeros(n)), 1, (), None)
+    free = np.array([a])
+    mode = tg.laplace(nll, random=1).mode(free, np.zeros(n))
+    rates = np.exp(a + design @ mode)
+    covariance = np.linalg.inv(np.einsum("i,ij,ik->jk", rates, design, design) + precision)
+    third = np.einsum("i,ij,ik,il->jkl", rates, design, design, design)
+    shift = -0.5 * covariance @ np.einsum("jkl,kl->j", third, covariance)
+    cumulants = -np.einsum("jkl,ji,ki,li->i", third, covariance, covariance, covariance)
+    spreads = np.sqrt(np.diag(covariance))
+    skewness = np.clip(cumulants / spreads**3, -0.9, 0.9)
+    corrected = ConditionalEffects(model, free, mode, True)
+    center = corrected.draw(free, np.zeros(n), np.zeros(n))
+    np.testing.assert_allclose(center, mode + shift - skewness * spreads / 6, rtol=1e-9)
+    gaussian = ConditionalEffects(model, free, mode, False)
+    np.testing.assert_allclose(gaussian.draw(free, np.zeros(n), np.zeros(n)), mode, rtol=1e-9)
+    normal = rng.normal(size=n)
+    deviations = gaussian.draw(free, mode, normal) - mode
+    bend = skewness / 6 * (deviations**2 / spreads - spreads)
+    np.testing.assert_allclose(
+        corrected.draw(free, mode, normal), mode + shift + deviations + bend, rtol=1e-9
+    )
+    columns = np.array([gaussian.draw(free, mode, unit) - mode for unit in np.eye(n)])
+    np.testing.assert_allclose(columns.T @ columns, covariance, rtol=1e-9, atol=1e-12)
+
+
+def test_effects_without_a_mode_are_nan():
+    model = LatentModel(lambda theta, u: theta[0] * tg.sum(u**2), (np.ones(1), np.zeros(2)), 1, (), None)
+    conditional = ConditionalEffects(model, np.ones(1), np.zeros(2), True)
+    assert np.isnan(conditional.draw(-np.ones(1), np.ones(2), np.ones(2))).all()
+    np.testing.assert_allclose(conditional.draw(np.ones(1), np.ones(2), np.ones(2)), np.sqrt(0.5), rtol=1e-12)

@@ -1,4 +1,4 @@
-"""PYTENSOR'S GRAPHS AND PYMC'S MODELS: run with Tensors, and functions of ours inside of them.
+"""PYTENSOR'S GRAPHS: run with Tensors, and functions of ours inside of them.
 
 In reading order; each imports only those above it:
 
@@ -14,8 +14,6 @@ In reading order; each imports only those above it:
     graph                          `pytensor`
     linker                         `register_pytensor`: a mode of PyTensor's
     function_op                    `pytensor_op`: functions as Ops
-    pymc_model                     `pymc`: models for nutpie
-    nutpie_backend                 `register_nutpie`: a backend of nutpie's
 
 PyTensor is imported by the first call. `writer`, `ops` and `pymc_ops` need it, and are imported then.
 """
@@ -24,5 +22,3 @@ from tapegrad.interop.pytensor_graphs.dispatch import tapegrad_funcify as tapegr
 from tapegrad.interop.pytensor_graphs.function_op import pytensor_op as pytensor_op
 from tapegrad.interop.pytensor_graphs.graph import pytensor as pytensor
 from tapegrad.interop.pytensor_graphs.linker import register_pytensor as register_pytensor
-from tapegrad.interop.pytensor_graphs.nutpie_backend import register_nutpie as register_nutpie
-from tapegrad.interop.pytensor_graphs.pymc_model import pymc as pymc

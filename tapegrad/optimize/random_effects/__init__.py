@@ -6,6 +6,7 @@ In reading order; each imports only those above it:
     model                          a joint density as a function of two vectors, and its marginal
     search                         the search for the parameters, from mode to mode
     uncertainty                    covariances of parameters and effects, and of functions of both
+    conditional                    effects given the parameters, corrected by third derivatives
     profile                        likelihood profiles
     check                          checks of a fit
     plots                          pictures of fits

@@ -46,6 +46,11 @@ class LaplaceFit(SearchResult):
             "a fit with random effects holds its model, and is not pickled; keep x, random and cov"
         )
 
+    @property
+    def solution(self) -> tuple[LatentModel, np.ndarray, np.ndarray]:
+        """The model, and the free parameters and the effects as vectors."""
+        return self._model, *self._at
+
     @lazy
     def _uncertainty(self) -> Uncertainty:
         return Uncertainty(self._model, *self._at)

@@ -74,6 +74,8 @@ class LatentModel:
         Both as vectors: all parameters, and the effects.
     tied
         The groups of parameters that have one value.
+    joint
+        Minus the logarithm of the joint density: takes the free parameters, the effects and the data.
     marginal
         Takes the free parameters, the effects and the data; returns ``((value, (mode, status, steps)), gradient)``.
     """
@@ -95,7 +97,7 @@ class LatentModel:
             )
         self.tied: Tied = tied(self.layout, self.start, map_)
         recorded = function if replayable(function) is not None else jit(function)
-        joint = _OfVectors(recorded, self.roles, (self.layout, self.effects_layout), self.tied)
+        self.joint = joint = _OfVectors(recorded, self.roles, (self.layout, self.effects_layout), self.tied)
         self.marginal = value_and_grad(WithMode(joint, 1), has_aux=True)
         self._hessian = lower_hessian(joint, 1)
         self._mixed = jacobian(grad(joint, argnums=1), argnums=0, mode="forward")

@@ -17,12 +17,13 @@ from tapegrad.engine.kernels.fronts.plan import (
     FrontPlan,
     are_columns,
     has_lists,
+    is_whole,
     load_plan,
     panel_columns,
 )
 from tapegrad.engine.kernels.language.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
-from tapegrad.engine.kernels.language.inlining import always_inline, noinline
-from tapegrad.engine.kernels.language.lapack import LOWER, PLAIN, RIGHT, TRANSPOSED, Lapack, libraries
+from tapegrad.engine.kernels.language.inlining import always_inline, called_by_address, noinline
+from tapegrad.engine.kernels.language.lapack import F64, LOWER, PLAIN, RIGHT, TRANSPOSED, Lapack, libraries
 from tapegrad.engine.kernels.language.raw_memory import (
     add_at,
     call_by_reference,
@@ -201,6 +202,26 @@ def solve(loops: int, routines: Lapack, plan: FrontPlan, factor: int, b: int, x:
     _from_pivots(plan, own, x, k, routines.zero)
     free(own)
     return True
+
+
+@called_by_address
+def half_solutions(frame: int, loops: int) -> int:
+    """Solve ``L^T y = x`` in place for vectors one behind the other, in the order of the pivots.
+
+    `frame` has a plan, its length, the numbers of entries and of elements of the factor, the factor in float64, the
+    vectors and their number: addresses and sizes.
+    """
+    address, fields = load_i64(frame, 0), load_i64(frame, 1)
+    if not is_whole(address, fields, load_i64(frame, 2), load_i64(frame, 3)):
+        return OUT_OF_RANGE
+    plan, factor, vectors = load_plan(address), load_i64(frame, 4), load_i64(frame, 5)
+    for v in range(load_i64(frame, 6)):
+        x = vectors + v * plan.n * size_of(F64.zero)
+        if are_columns(plan):
+            backward_columns(plan, factor, x, 1, F64.zero)
+        else:
+            _backward_one(plan, factor, x, F64.zero)
+    return 0
 
 
 # --- kernels ---------------------------------------------------------------------------------------------------

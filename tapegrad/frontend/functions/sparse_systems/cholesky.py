@@ -425,13 +425,15 @@ class SparseFactor:
         >>> tg.linalg.SparseCholesky(a).factor(a).half_solve([3.0, 4.0])
         array([0.5, 2. ])
         """
-        from scipy.sparse.linalg import spsolve_triangular
-
         own, normal = self.cholesky, np.asarray(z)
-        sides = normal.reshape(-1, own.n).T.astype(np.result_type(normal.dtype, np.float64))
-        x = np.empty_like(sides)
-        x[own.order] = spsolve_triangular(self.lower_triangle().T.tocsr(), sides, lower=False)
-        return np.ascontiguousarray(x.T).reshape(normal.shape)
+        elements = self.matrix.escaped("half_solve()")[own._header.entries :]
+        vectors = np.array(normal, np.result_type(normal.dtype, np.float64), order="C").reshape(-1, own.n)
+        if np.iscomplexobj(vectors):
+            return self.half_solve(normal.real) + 1j * self.half_solve(normal.imag)
+        instructions.solve_half(own._plan, own._header.entries, np.asarray(elements, np.float64), vectors)
+        x = np.empty_like(vectors)
+        x[:, own.order] = vectors
+        return x.reshape(normal.shape)
 
 
 def _floats(b: Any, name: str) -> Tensor:

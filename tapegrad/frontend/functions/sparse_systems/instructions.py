@@ -1,11 +1,13 @@
 """Instructions of factored sparse matrices with one plan, and their derivatives on Tensors."""
 
 import ctypes
+from collections.abc import Callable
 
 import numpy as np
 
 from tapegrad.engine import kernel_table
 from tapegrad.engine.kernels.fronts.factors import ROUTINES, failed_pivot
+from tapegrad.engine.kernels.fronts.solutions import half_solutions
 from tapegrad.engine.runtime import library_loops
 from tapegrad.errors import UnsupportedError
 from tapegrad.frontend.functions.reductions.reductions import sum
@@ -48,10 +50,21 @@ def failed_row(plan: np.ndarray, entries: Tensor, elements: int) -> int:
     """Return the row at which a matrix proves not to be positive definite, -1 if it does not in float64."""
     library_loops.ensure(ROUTINES)
     numbers, factor = np.ascontiguousarray(entries.data_or_traced(), np.float64), np.empty(elements)
-    sizes = [len(plan), len(numbers), elements]
-    frame = np.array([plan.ctypes.data, *sizes, numbers.ctypes.data, factor.ctypes.data], np.int64)
-    kernel = _KERNEL(kernel_table.address_of(failed_pivot))
-    return int(kernel(frame.ctypes.data, library_loops.table()))
+    return _called(failed_pivot, plan, len(numbers), elements, numbers.ctypes.data, factor.ctypes.data)
+
+
+def solve_half(plan: np.ndarray, entries: int, factor: np.ndarray, vectors: np.ndarray) -> None:
+    """Solve with the transpose of a factor in place, for vectors in the order of the pivots; all float64 in C order."""
+    numbers = factor.ctypes.data, vectors.ctypes.data, len(vectors)
+    if _called(half_solutions, plan, entries, len(factor), *numbers):
+        raise ValueError("the plan of the factor is damaged")
+
+
+def _called(kernel: Callable[..., int], plan: np.ndarray, *numbers: int) -> int:
+    """Call a kernel that takes a plan and, behind its length, sizes and addresses."""
+    frame = np.array([plan.ctypes.data, len(plan), *numbers], np.int64)
+    called = _KERNEL(kernel_table.address_of(kernel))
+    return int(called(frame.ctypes.data, library_loops.table()))
 
 
 def logdet(matrix: Tensor, plan: Tensor, params: SparseLogdetParams, name: str) -> Tensor:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tapegrad.interop.packages import needed
-from tapegrad.interop.pytensor_graphs.pymc_model import pymc
+from tapegrad.interop.samplers.pymc_model import pymc
 
 
 def register_nutpie(*, remove: bool = False) -> None:

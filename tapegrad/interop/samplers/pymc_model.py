@@ -3,20 +3,23 @@
 import functools
 import threading
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from tapegrad.frontend.functions.shapes.joining import concatenate
 from tapegrad.frontend.tensor.modes import errstate
-from tapegrad.interop.nutpie_model import labels, model_class
 from tapegrad.interop.packages import needed
 from tapegrad.interop.pytensor_graphs.graph import graph_function
 from tapegrad.interop.pytensor_graphs.rewrites import REWRITES
+from tapegrad.interop.samplers.nutpie_model import labels, model_class
 from tapegrad.transforms.compiled.compiled import Compiled, compile
 from tapegrad.transforms.grad import value_and_grad
+
+if TYPE_CHECKING:
+    from tapegrad.interop.samplers.pymc_laplace import PymcLaplace
 
 Point = Callable[[Any], dict[str, np.ndarray]]
 
@@ -61,7 +64,8 @@ def pymc(
         * ``expand(x)``: a dict of the variables of the trace;
         * ``names``, ``variables``: the free variables, and the shapes of those of the trace by name;
         * ``x0``, ``point(seed)``: starts of chains;
-        * ``with_data(x=...)``: the model for other data of ``pm.Data``, also of another size.
+        * ``with_data(x=...)``: the model for other data of ``pm.Data``, also of another size;
+        * ``laplace(random=...)``: the model with random effects integrated out, a `PymcLaplace`.
 
     Raises
     ------
@@ -112,10 +116,10 @@ class _ModelRequest:
         first, names = start(0), [variable.name for variable in free]
         shapes = [np.shape(first[name]) for name in names]
         x0 = _joined(first, names, shapes)
-        density = self._function("log_density", free, [self.model.logp()], shapes, as_list=False)
+        density = self.function("log_density", free, [self.model.logp()], shapes, as_list=False)
         log_density = _compiled(density, x0, density, value_and_grad)
         traced = self._traced(names)
-        trace = self._function("trace", free, traced, shapes, as_list=True)
+        trace = self.function("trace", free, traced, shapes, as_list=True)
         found = errstate("nan")(trace)(x0)
         variables = dict(
             zip([*names, *(each.name for each in traced)], [*shapes, *map(np.shape, found)], strict=True)
@@ -133,6 +137,7 @@ class _ModelRequest:
             parameters=dict(zip(names, shapes, strict=True)),
             log_density=log_density,
             text=density.source,
+            functions=(errstate("nan")(density), errstate("nan")(trace)),
             start=start,
             made_of=self,
             lock=threading.Lock(),
@@ -199,7 +204,7 @@ class _ModelRequest:
             )
         return [variable for variable in found if variable.name in self.var_names]
 
-    def _function(
+    def function(
         self,
         name: str,
         free: Sequence[Any],
@@ -213,6 +218,24 @@ class _ModelRequest:
         return graph_function(
             name, free, outputs, rewrites=kept, as_list=as_list, shapes=shapes, is_frozen=True
         )
+
+    def values_by_variable(self) -> dict[str, str]:
+        """Return the names of the unconstrained values of the free variables, by those of the variables."""
+        return {variable.name: self.model.rvs_to_values[variable].name for variable in self.model.free_RVs}
+
+    def log_jacobian(self, names: Container[str], shapes: Sequence[tuple[int, ...]]) -> Any:
+        """Return the function that computes the log-determinants of transforms of some values, `None` without any."""
+        values, transforms = self.model.rvs_to_values, self.model.rvs_to_transforms
+        terms = [
+            transforms[x].log_jac_det(values[x], *x.owner.inputs).sum()
+            for x in self.model.free_RVs
+            if values[x].name in names and transforms[x] is not None
+        ]
+        if not terms:
+            return None
+        free = self._ordered([values[x] for x in self.model.free_RVs])
+        outputs = self.model.replace_rvs_by_values([sum(terms)])
+        return self.function("log_jacobian", free, outputs, shapes, as_list=False)
 
     def _unconstrained(self) -> dict[str, str] | None:
         """Return the transformed variables that nutpie takes out of the posterior; `None` before nutpie 0.16.9."""
@@ -304,6 +327,9 @@ def _pymc_class() -> Any:
     class PymcModel(model_class()):  # type: ignore[misc]  # nutpie is imported late
         log_density: Compiled
         text: str
+        functions: tuple[
+            Callable[[Any], Any], Callable[[Any], list[Any]]
+        ]  # log density, and variables of the trace
         start: Point
         made_of: _ModelRequest
         lock: threading.Lock
@@ -340,5 +366,11 @@ def _pymc_class() -> Any:
         def with_data(self, **updates: Any) -> Any:
             """Return the model for other data, which is recorded anew."""
             return self.made_of.with_data(updates).compiled()
+
+        def laplace(self, random: str | Sequence[str]) -> "PymcLaplace":
+            """Return the model with some of its free variables integrated out."""
+            from tapegrad.interop.samplers.pymc_laplace import PymcLaplace  # noqa: PLC0415  SciPy's optimisers
+
+            return PymcLaplace(self, random)
 
     return PymcModel
