@@ -80,6 +80,7 @@ _ROOMS = (
     "linalg",
     "ndimage",
     "optimize",
+    "polynomial",
     "signal",
     "sparse",
     "stats",

@@ -124,7 +124,6 @@ from numpy import ogrid as ogrid
 from numpy import packbits as packbits
 from numpy import poly1d as poly1d
 from numpy import polydiv as polydiv
-from numpy import polynomial as polynomial
 from numpy import printoptions as printoptions
 from numpy import promote_types as promote_types
 from numpy import random as random
@@ -183,6 +182,7 @@ from tapegrad import interpolate as interpolate
 from tapegrad import linalg as linalg
 from tapegrad import ndimage as ndimage
 from tapegrad import optimize as optimize
+from tapegrad import polynomial as polynomial
 from tapegrad import signal as signal
 from tapegrad import sparse as sparse
 from tapegrad import special as special

@@ -65,7 +65,7 @@ def test_what_is_numpys_own_computes_with_plain_arrays_and_refuses_tensors():
     np.testing.assert_array_equal(tg.polydiv(x, [2.0])[0], x / 2)
     assert tg.ma.masked_array(x, x > 2).count() == 2
     assert tg.zeros(2, dtype=tg.bool).dtype is tg.dtype(bool)
-    for function in (tg.packbits, tg.polynomial.Polynomial):
+    for function in (tg.packbits, tg.unpackbits):
         with pytest.raises(TypeError, match=r"Tensor"):
             function(tg.tensor(x))
 

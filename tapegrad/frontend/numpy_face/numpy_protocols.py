@@ -7,6 +7,7 @@ that is called ``sin`` is not ``np.sin``.
 import functools
 import inspect
 import sys
+import types
 from functools import partial
 from typing import Any
 
@@ -199,9 +200,17 @@ def _unsupported(name: str) -> UnsupportedError:
     return refusal(UnsupportedError, partial(unsupported, name))
 
 
+def _is_polynomial_of_columns(inputs: tuple[Any, ...], caller: types.FrameType) -> bool:
+    """Return whether `numpy.polynomial` takes a Tensor for a number, and combines columns of coefficients with it."""
+    name = caller.f_globals.get("__name__", "")
+    return name.startswith("numpy.polynomial.") and all(map(np.ndim, inputs))
+
+
 def _array_ufunc(x: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **arguments: Any) -> Any:
     if not OWN.issuperset(map(type, inputs)) and any(map(is_xarray, inputs)):
         return NotImplemented  # xarray calls the ufunc again on the arrays inside, and keeps the labels
+    if type(inputs[0]) is np.ndarray and _is_polynomial_of_columns(inputs, sys._getframe(1)):
+        raise _unsupported("numpy.polynomial")
     known = _UFUNCS.get(ufunc) or _of_scipy(ufunc)
     if method == "__call__" and known is not None:
         return known(*inputs, **arguments)

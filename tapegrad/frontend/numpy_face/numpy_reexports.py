@@ -50,7 +50,7 @@ _OF_PLAIN_ARRAYS = (
     "frompyfunc", "i0", "is_busday", "isnat", "nested_iters", "packbits", "polydiv", "unpackbits",
 )  # fmt: skip
 MODULES = (
-    "char", "dtypes", "emath", "exceptions", "lib", "ma", "polynomial", "random", "rec", "strings",
+    "char", "dtypes", "emath", "exceptions", "lib", "ma", "random", "rec", "strings",
 )  # fmt: skip
 _NOW = (
     *_TYPES, *_VALUES, *_QUESTIONS, *_SETTINGS, *_INDICES, *_TO_FILES, *_FROM_FILES, *_OF_PLAIN_ARRAYS

@@ -172,12 +172,12 @@ def _name_of_frame(frame: types.FrameType) -> str:
         receiver = receiver_name(frame.f_locals.get("self"))
         if receiver:
             return f"{receiver}.{method}"
-    if method == "__call__" and own.startswith("_"):
-        own = type(frame.f_locals.get("self")).__name__  # a public class that inherits it
+    kind = frame.f_locals.get("cls", type(frame.f_locals.get("self")))  # perhaps public where its base is not
+    names = (getattr(kind, "__name__", "_"), own) if method else (own,)
     parts = frame.f_globals.get("__name__", "").split(".")
-    for count in range(1, len(parts) + 1):
-        home = ".".join(parts[:count])
-        found = getattr(sys.modules.get(home), own, None) if not own.startswith("_") else None
-        if found is not None:
-            return full_name(found)
-    return ""
+    homes = [sys.modules.get(".".join(parts[: count + 1])) for count in range(len(parts))]
+    values = [getattr(home, name, None) for name in names if not name.startswith("_") for home in homes]
+    # `numpy.polyval` is not the function of `numpy.polynomial.polynomial` that has this name
+    public: list[Any] = [value for value in values if value is not None]
+    public.sort(key=lambda value: getattr(inspect.unwrap(value), "__code__", None) is not frame.f_code)
+    return full_name(public[0]) if public else ""

@@ -1,5 +1,6 @@
 """Full names of NumPy's and SciPy's functions, for messages, with the module that users import them from."""
 
+import inspect
 import sys
 from typing import Any
 
@@ -30,7 +31,7 @@ def receiver_name(receiver: Any) -> str:
     kind = type(made)
     module, short = sys.modules.get("scipy.stats"), kind.__name__.removesuffix("_gen")
     for name in (getattr(made, "name", None), short):
-        if isinstance(name, str) and module is not None and type(vars(module).get(name)) is kind:
+        if isinstance(name, str) and module is not None and type(vars(module).get(name, module)) is kind:
             return f"scipy.stats.{name}"
     return ""
 
@@ -45,7 +46,8 @@ def _public_module(function: Any, name: str) -> str:
 
 
 def _attribute(module: str, name: str) -> Any:
-    return vars(sys.modules[module]).get(name) if module in sys.modules else None
+    """Return what a module has under a name, without the wrapper that SciPy's functions have under SCIPY_ARRAY_API."""
+    return inspect.unwrap(vars(sys.modules[module]).get(name)) if module in sys.modules else None  # type: ignore[arg-type]
 
 
 def _name_by_identity(function: Any) -> str:

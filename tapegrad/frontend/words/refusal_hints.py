@@ -26,12 +26,18 @@ _INSTEAD = {
         " tapegrad.sparse.csr_array((t, indices, indptr), shape=shape), or coo_array((t, (rows, columns)))"
     ),
     "scipy.special": "; tapegrad.special has logsumexp, softmax, log_softmax, polygamma and zeta for Tensors",
-    "scipy.stats": "; tapegrad.stats has norm, t, gamma and others for Tensors",
+    "scipy.stats": (
+        "; tapegrad.stats has norm, t, gamma and others for Tensors, and of scipy.stats some functions take them with"
+        " SCIPY_ARRAY_API=1 in the environment before the first import"
+    ),
+    "scipy.spatial.transform": (
+        "; Rotation.from_rotvec(tapegrad.asarray(v)) makes a Rotation of Tensors, which takes them, with"
+        " SCIPY_ARRAY_API=1 in the environment before the first import"
+    ),
     "numpy.ma": "; of a masked array m, np.asarray(m) where nothing is masked, otherwise m.filled(0.0) and ~m.mask",
     "pandas": "; of a Series or a DataFrame, s.to_numpy(), or an operator: s * t is a Tensor",
     "xarray": "; of a DataArray, its operators, NumPy's functions, or d.data",
     "matplotlib": "; to draw it, t.data",
-    "numpy.polynomial": "; of a power series, tapegrad.polyval(c[::-1], x)",
 }
 _OF_LISTS = ". NumPy does not see Tensors inside a list: write tapegrad.array([t, 1.0]), tapegrad.sum([t, u])"
 _OF_WRITES = (

@@ -64,6 +64,17 @@ EXPRESSIONS = {
     "scipy.linalg.subspace_angles": (
         "tapegrad.arccos(tapegrad.linalg.svdvals(tapegrad.linalg.qr(A)[0].T @ tapegrad.linalg.qr(B)[0]))[::-1]"
     ),
+    "scipy.integrate.trapezoid": "tapegrad.trapezoid(y, x)",
+    # Of linear functions of a vector: the constant matrix, by SciPy
+    "scipy.integrate.simpson": "y @ scipy.integrate.simpson(np.eye(len(y)), x), for a vector y, and a constant x",
+    **{
+        f"scipy.signal.{name}": f"scipy.signal.{name}(np.eye(len({x})){others}, axis=0) @ {x}, for a vector"
+        for name, x, others in (
+            ("detrend", "data", ""),
+            ("resample_poly", "x", ", up, down"),
+            ("savgol_filter", "x", ", window_length, polyorder"),
+        )
+    },
 }
 # Counts and predicates.
 CONSTANTS = frozenset((
@@ -99,6 +110,8 @@ def remedy(name: str) -> str:
         return f"; its result has no derivative: write {name}(t.data)"
     if name in EXPRESSIONS:
         return f"; write {EXPRESSIONS[name]}"
+    if name.startswith("numpy.polynomial."):
+        return "; write tapegrad.polynomial for numpy.polynomial: it has NumPy's code, and takes Tensors"
     module, _, short = name.rpartition(".")
     face = _FACES.get(module, "")
     if hasattr(sys.modules.get(face), short):
