@@ -41,6 +41,8 @@ _CALLED: dict[str, Any] = {
     "fromfunction": lambda function: lambda x: function(lambda i: x * i, (2,)),
     "fromiter": lambda function: lambda x: function(x, float),
     "frompyfunc": lambda function: function(abs, 1, 1),
+    "histogram2d": lambda function: lambda x: function([0.0, 1.0], [0.0, 1.0], weights=x),
+    "histogramdd": lambda function: lambda x: function([[0.0, 1.0]], weights=x),
     "nditer": lambda function: lambda x: function(x, op_flags=["readonly"]),
     "nested_iters": lambda function: lambda x: function(x, [[0], []], op_flags=["readonly"]),
     "vectorize": lambda function: function(abs),
@@ -65,7 +67,7 @@ def kind_of(name: str, function: Any) -> str:
         return REFUSED
     if known in CONSTANTS:
         return CONSTANT
-    return CONSTANT if _gives_constants(function) else DIFFERENTIATES
+    return CONSTANT if _gives_constants(called(name, function)) else DIFFERENTIATES
 
 
 def _gives_constants(function: Callable[..., Any]) -> bool:

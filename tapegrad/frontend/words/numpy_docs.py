@@ -227,7 +227,10 @@ _PLAIN = "    As ``{full}`` returns it: plain numbers, through which no gradient
 _RETURNS = (
     (CREATION, "Tensor\n    A leaf of the graph, or a constant."),
     (LOOKS, f"numpy.ndarray, number or text\n{_PLAIN}"),
-    (HISTOGRAMS, f"numpy.ndarray, or tuple of them\n{_PLAIN}"),
+    (
+        HISTOGRAMS,
+        f"numpy.ndarray, or tuple of them\n{_PLAIN} Sums of weights that have a gradient are a Tensor.",
+    ),
     (OF_MATRICES, f"numpy.ndarray or number\n{_PLAIN}"),
     (
         TESTS,

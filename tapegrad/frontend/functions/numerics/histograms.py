@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +18,7 @@ from tapegrad.frontend.tensor.array_checks import real_numbers
 from tapegrad.frontend.tensor.modes import current, no_grad
 from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.frontend.words.array_like import Axis
+from tapegrad.frontend.words.function_names import full_name
 from tapegrad.frontend.words.numpy_docs import HISTOGRAMS, describe
 
 
@@ -101,23 +103,19 @@ def histogram(
         Ends of the outermost bins.
     density : bool, optional
         Whether the result is a density, whose integral is 1.
-    weights : array_like, optional
+    weights : Tensor or array_like, optional
         Weight of each element.
 
     Returns
     -------
     tuple of numpy.ndarray
-        The counts and the edges: plain numbers, through which no gradient flows.
-
-    Raises
-    ------
-    UnsupportedError
-        For weights that have a gradient.
+        The counts and the edges: plain numbers, through which no gradient flows. Sums of weights that have a gradient
+        are a Tensor, through which it flows.
 
     Notes
     -----
-    While a function is being recorded, the result becomes a guard: a replay computes it again, and other data
-    are replayed as long as it is the same.
+    While a function is being recorded, the result becomes a guard, or with weights that have a gradient the bin of each
+    element: a replay computes it again, and other data are replayed as long as it is the same.
 
     Examples
     --------
@@ -125,17 +123,56 @@ def histogram(
     >>> tg.histogram(tg.tensor([1.0, 2.0, 2.5]), bins=[0.0, 2.0, 4.0])[0]
     array([1, 2])
     """
-    _refuse_weights("numpy.histogram", weights)
-    return call_guarded(np.histogram, real_numbers(a, "numpy.histogram"), bins, range, density, weights)
+    arguments = {"a": a, "bins": bins, "range": range, "density": density, "weights": weights}
+    return _counted(np.histogram, arguments)
 
 
-def _refuse_weights(name: str, weights: Any) -> None:
-    """Raise for weights whose gradient would be lost."""
-    if is_tensor(weights) and not weights.constant:
+def _counted(function: Callable[..., Any], arguments: dict[str, Any]) -> Any:
+    """Return what a NumPy function counts; sum weights that have a gradient by the bins of their elements."""
+    name, weights = full_name(function), arguments.get("weights")
+    real_numbers(list(arguments.values())[:2], name)
+    if not is_tensor(weights) or weights.constant:
+        return call_guarded(function, **arguments)
+    if function is np.histogram_bin_edges:
         raise UnsupportedError(
-            f"{name}: weights that have a gradient are not supported; find the bins with digitize, and sum the weights"
-            " with bincount(bins, weights)"
+            f"{name}: weights that have a gradient are not supported; the edges do not depend on them"
         )
+    density = arguments.pop("density", None)
+    numbers, edges = call_guarded(_bins(function), **arguments | {"weights": np.zeros(weights.shape)})
+    lines = edges[0] if function is np.histogramdd else edges
+    shape = [len(line) - 1 for line in lines]
+    sums = bincount(numbers, weights.reshape(-1), math.prod(shape) + 1)[:-1].reshape(shape)
+    if density:
+        sums = sums / sum(sums) / functools.reduce(np.multiply.outer, map(np.diff, lines))
+    return (sums.astype(weights.dtype, copy=False) if function is np.histogram else sums, *edges)
+
+
+@functools.cache
+def _bins(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Make the function that numbers the bins of samples, behind the last bin those outside, and returns all edges."""
+
+    @functools.wraps(function)
+    def bins(*, weights: np.ndarray, **arguments: Any) -> Any:
+        _, *edges = function(**arguments, weights=weights)
+        samples = (
+            np.reshape(arguments["a"], (1, -1))
+            if "a" in arguments
+            else [arguments.get("x"), arguments.get("y")]
+        )
+        if "sample" in arguments:
+            samples = arguments["sample"]
+            samples = (
+                samples.T if np.ndim(samples) == 2 and hasattr(samples, "shape") else np.atleast_2d(samples)
+            )
+        numbers, inside = np.zeros(weights.size, np.int64), np.ones(weights.size, bool)
+        lines = edges[0] if function is np.histogramdd else edges
+        for values, ends in zip(map(np.asarray, samples), lines, strict=True):
+            inside &= (values >= ends[0]) & (values <= ends[-1])
+            last = values == ends[-1]  # is in the bin before
+            numbers = numbers * (len(ends) - 1) + np.searchsorted(ends, values, "right") - 1 - last
+        return np.where(inside, numbers, math.prod(len(ends) - 1 for ends in lines)), edges
+
+    return bins
 
 
 def _of_counts(name: str) -> Callable[..., Any]:
@@ -144,10 +181,7 @@ def _of_counts(name: str) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def of_counts(*args: Any, **kwargs: Any) -> Any:
-        given = inspect.signature(function).bind(*args, **kwargs).arguments
-        _refuse_weights(f"numpy.{name}", given.get("weights"))
-        real_numbers(args, f"numpy.{name}")
-        return call_guarded(function, *args, **kwargs)
+        return _counted(function, dict(inspect.signature(function).bind(*args, **kwargs).arguments))
 
     describe(of_counts, name)
     return of_counts
