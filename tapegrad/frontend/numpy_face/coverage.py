@@ -26,7 +26,7 @@ from tapegrad.frontend.tensor.tensor import Tensor, from_array, is_tensor
 from tapegrad.frontend.words.scipys_functions import remedy
 
 DIFFERENTIATES, CONSTANT, REFUSED = KINDS = ("differentiates", "constant", "refused")
-MODULES = ("numpy", "numpy.linalg", "numpy.fft", "scipy.special")
+MODULES = ("numpy", "numpy.linalg", "numpy.fft", "numpy.lib.scimath", "scipy.special")
 _DISPATCHED = (np.ufunc, type(np.sum))
 # Functions of settings, types and plain integers: they take no arrays, and are not called.
 NOT_CALLED = {

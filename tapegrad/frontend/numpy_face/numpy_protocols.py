@@ -21,6 +21,7 @@ from tapegrad.frontend.functions.elements import (
     complex_parts,
     number_parts,
     rounding,
+    scimath,
     special,
     ufunc_methods,
 )
@@ -188,6 +189,7 @@ _FUNCTIONS: dict[Any, Any] = {
     for module, functions in (
         (np, {**FUNCTIONS, **CREATION, **numpy_reexports.OF_INTEGERS, **numpy_reexports.TO_FILES}),
         (np.linalg, LINALG),
+        (np.emath, scimath.FUNCTIONS),
         (np.lib.stride_tricks, windows.FUNCTIONS),
     )
     for name, function in functions.items()

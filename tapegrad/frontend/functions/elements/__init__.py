@@ -6,6 +6,7 @@ In reading order; each imports only those above it:
     complex_parts                  parts of complex numbers
     number_parts                   ufuncs composed of others
     rounding                       rounding, and replacement of numbers that are not finite
+    scimath                        functions of ``numpy.emath``: complex outside of their real domain
     special                        special functions by SciPy's names
     ufunc_methods                  ``np.add.reduce`` and its like
 """
