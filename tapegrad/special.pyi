@@ -26,13 +26,13 @@ __all__ = [
     "airy", "airye", "beta", "betainc", "betaincc", "betainccinv", "betaincinv", "betaln", "binom", "boxcox",
     "cbrt", "comb", "cosm1", "dawsn", "digamma", "ellipe", "ellipk", "entr", "erf", "erfc", "erfcinv",
     "erfcx", "erfi", "erfinv", "exp1", "exp2", "expi", "expit", "expm1", "expn", "exprel", "factorial",
-    "fresnel", "gamma", "gammainc", "gammaincc", "gammainccinv", "gammaincinv", "gammaln", "gammasgn",
-    "hankel1", "hankel1e", "hankel2", "hankel2e", "huber", "hyp0f1", "i0", "i0e", "i1", "i1e", "inv_boxcox",
-    "iv", "ive", "j0", "j1", "jn", "jv", "jve", "k0", "k1", "kl_div", "kn", "kv", "kve", "lambertw", "log1p",
-    "log_expit", "log_ndtr", "log_softmax", "loggamma", "logit", "logsumexp", "multigammaln", "ndtr", "ndtri",
-    "owens_t", "poch", "polygamma", "pseudo_huber", "psi", "rel_entr", "rgamma", "shichi", "sici", "sinc",
-    "softmax", "softplus", "spence", "stdtr", "stdtrit", "wofz", "xlog1py", "xlogy", "y0", "y1", "yn", "yv",
-    "yve", "zeta"
+    "fdtr", "fdtrc", "fresnel", "gamma", "gammainc", "gammaincc", "gammainccinv", "gammaincinv", "gammaln",
+    "gammasgn", "hankel1", "hankel1e", "hankel2", "hankel2e", "huber", "hyp0f1", "i0", "i0e", "i1", "i1e",
+    "inv_boxcox", "iv", "ive", "j0", "j1", "jn", "jv", "jve", "k0", "k1", "kl_div", "kn", "kv", "kve",
+    "lambertw", "log1p", "log_expit", "log_ndtr", "log_softmax", "loggamma", "logit", "logsumexp",
+    "multigammaln", "ndtr", "ndtri", "owens_t", "poch", "polygamma", "pseudo_huber", "psi", "rel_entr",
+    "rgamma", "shichi", "sici", "sinc", "softmax", "softplus", "spence", "stdtr", "stdtrit", "wofz",
+    "xlog1py", "xlogy", "y0", "y1", "yn", "yv", "yve", "zeta"
 ]
 
 def airy(z: ArrayLike, out1: TensorLike | np.ndarray | None = None, out2: TensorLike | np.ndarray | None = None, out3: TensorLike | np.ndarray | None = None, out4: TensorLike | np.ndarray | None = None, /, out: Out = ..., *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
@@ -60,6 +60,8 @@ def expi(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: 
 def expn(n: int, x: ArrayLike) -> Tensor: ...
 def exprel(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
 def factorial(n: int, exact: builtins.bool = False, extend: str = "zero") -> Tensor: ...
+def fdtr(dfn: ArrayLike, dfd: ArrayLike, x: ArrayLike, out: Out = None) -> Tensor: ...
+def fdtrc(dfn: ArrayLike, dfd: ArrayLike, x: ArrayLike, out: Out = None) -> Tensor: ...
 def fresnel(z: ArrayLike, out1: TensorLike | np.ndarray | None = None, out2: TensorLike | np.ndarray | None = None, /, out: Out = ..., *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> tuple[Tensor, Tensor]: ...
 def gamma(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
 def gammainc(a: ArrayLike, x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...

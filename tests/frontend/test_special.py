@@ -365,6 +365,26 @@ def test_factorials():
             tg.special.factorial(5.0, **option)
 
 
+@pytest.mark.parametrize("name", ["fdtr", "fdtrc"])
+def test_distribution_of_ratios(name: str) -> None:
+    theirs, ours = getattr(scipy.special, name), getattr(tg.special, name)
+
+    def exact(*values: float) -> mp.mpf:
+        m, n, x = map(mp.mpf, values)
+        below = mp.betainc(m / 2, n / 2, 0, m * x / (n + m * x), regularized=True)
+        return below if name == "fdtr" else 1 - below
+
+    for values in ((2.0, 4.0, 0.5), (3.5, 7.0, 40.0), (9.0, 2.5, 0.02)):
+        assert theirs(*map(tg.tensor, values)).item() == pytest.approx(theirs(*values), rel=1e-13)
+        with mp.workdps(40):
+            slopes = [mp.diff(exact, values, order) for order in ((1, 0, 0), (0, 1, 0), (0, 0, 1))]
+        np.testing.assert_allclose(tg.grad(ours, (0, 1, 2))(*values), np.array(slopes, float), rtol=1e-11)
+    x = np.array([0.3, -1.0, 0.0, 2.0])
+    np.testing.assert_allclose(ours([1, 2, 3, 4], 3, x).data, theirs([1, 2, 3, 4], 3, x), rtol=1e-14)
+    out = np.empty(4)
+    assert ours(2, 3, x, out=out) is out
+
+
 def test_multigammaln() -> None:
     a = np.array([1.3, 2.0, 50.0])
     for d in (1, 2, 3):

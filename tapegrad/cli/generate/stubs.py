@@ -116,7 +116,7 @@ _PARAMETERS |= _by_name(
     }
 )
 # The same for special functions.
-_PARAMETERS |= _by_name({"ArrayLike": "df h polygamma.n t", "ArrayLike | None": "zeta.q"})
+_PARAMETERS |= _by_name({"ArrayLike": "df dfd dfn h polygamma.n t", "ArrayLike | None": "zeta.q"})
 # What is returned, where a signature does not say it.
 _RESULTS = _by_name(
     {
@@ -156,7 +156,8 @@ _RESULTS |= _by_name(
 )
 _RESULTS |= _by_name(
     {
-        "Tensor": "apply_over_axes choose compress polyadd polyder polygamma polyint polysub polyval take zeta",
+        "Tensor": "apply_over_axes choose compress fdtr fdtrc polyadd polyder polygamma polyint polysub polyval take"
+        " zeta",
         "Tensor | Indices": "digitize searchsorted",
         "Tensor | tuple[Any, ...]": "gradient intersect1d polyfit unique",
     }

@@ -24,6 +24,7 @@ from tapegrad.frontend.words.ufunc_docs import describe_as
 from tapegrad.ops import ELEMENTWISE as ROWS
 
 _digamma, _gamma, _power, _equal = (ELEMENTWISE[name] for name in ("digamma", "gamma", "power", "equal"))
+_betainc = ELEMENTWISE["betainc"]
 _hurwitz, _riemann = ELEMENTWISE["zeta"], ELEMENTWISE["riemann_zeta"]
 
 
@@ -378,6 +379,51 @@ def multigammaln(a: Any, d: int) -> Tensor:
     return result
 
 
+def fdtr(dfn: Any, dfd: Any, x: Any, out: Any = None) -> Any:
+    """Compute the distribution function of F.
+
+    Parameters
+    ----------
+    dfn, dfd : Tensor or array_like
+        Degrees of freedom of the numerator and the denominator.
+    x : Tensor or array_like
+        Ratios.
+    out : Tensor or numpy.ndarray, optional
+        Destination of the result; a plain array takes constants only.
+
+    Returns
+    -------
+    Tensor
+        Has the shape that the operands broadcast to.
+
+    See Also
+    --------
+    scipy.special.fdtr : The same for arrays.
+    betainc : Of which it is made, with its derivatives by every argument.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.special.fdtr(2, 4, tg.tensor([0.5, 1.0]))
+    Tensor([0.36      , 0.55555556])
+    """
+    dfn, dfd, x = (as_tensor(operand, "scipy.special.fdtr") for operand in (dfn, dfd, x))
+    result = _betainc(dfn / 2.0, dfd / 2.0, dfn * x / (dfd + dfn * x))
+    return result if out is None else deliver(result, out, name="scipy.special.fdtr")
+
+
+@like(
+    fdtr,
+    ("scipy.special.fdtr", "scipy.special.fdtrc"),
+    summary="Compute one minus the distribution function of F, without cancellation.",
+    examples=">>> tg.special.fdtrc(2, 4, tg.tensor([0.5, 1.0]))\nTensor([0.64      , 0.44444444])",
+)
+def fdtrc(dfn: Any, dfd: Any, x: Any, out: Any = None) -> Any:
+    dfn, dfd, x = (as_tensor(operand, "scipy.special.fdtrc") for operand in (dfn, dfd, x))
+    result = _betainc(dfd / 2.0, dfn / 2.0, dfd / (dfd + dfn * x))
+    return result if out is None else deliver(result, out, name="scipy.special.fdtrc")
+
+
 def _of_several_results(name: str, argument: str, *rows: str) -> Callable[..., tuple[Any, ...]]:
     """Make a function of one argument whose results are those of rows."""
     functions, path = [ELEMENTWISE[row] for row in rows], f"scipy.special.{name}"
@@ -414,6 +460,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "jn": ELEMENTWISE["jv"],
     "expn": expn,
     "factorial": factorial,
+    "fdtr": fdtr,
+    "fdtrc": fdtrc,
     "fresnel": fresnel,
     "kn": kn,
     "lambertw": lambertw,
@@ -430,6 +478,6 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 # Functions that are public in `tapegrad.special` only; the others are public in `tapegrad`, too.
 OWN = (
-    *_ROWS.values(), airy, airye, comb, expn, factorial, fresnel, kn, lambertw, multigammaln, polygamma, shichi, sici,
-    yn, zeta,
+    *_ROWS.values(), airy, airye, comb, expn, factorial, fdtr, fdtrc, fresnel, kn, lambertw, multigammaln, polygamma,
+    shichi, sici, yn, zeta,
 )  # fmt: skip
