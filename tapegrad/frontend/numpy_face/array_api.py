@@ -4,19 +4,24 @@ The namespace of a Tensor is the package itself: its functions have NumPy's name
 of the standard. What differs is said in the guide, with the reasons, and nothing else does
 (`tests/frontend/test_array_api.py`).
 
-One difference cannot be hidden from clients: that booleans are NumPy's arrays outside of recordings. `array_api_compat`
-finds the namespace of NumPy's arrays, and of their subclasses, by their class, and asks only what is neither for
-``__array_namespace__``. So a call with a Tensor and a comparison of it meets two namespaces, whatever the Tensor says.
+One difference cannot be hidden from all clients: that booleans are NumPy's arrays outside of recordings, and that
+constants are. `array_api_compat` finds the namespace of NumPy's arrays, and of their subclasses, by their class, and
+asks only what is neither for ``__array_namespace__``. So a call with a Tensor and a comparison of it meets two
+namespaces, whatever the Tensor says. SciPy calls its own copy of that function through the module, where one that lets
+Tensors win takes its place: functions of this package take both.
 """
 
+import functools
 import sys
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from tapegrad.engine.tape.fields.layout import MAX_NDIM
 from tapegrad.frontend.conversions.creation import asarray
-from tapegrad.frontend.tensor.tensor import Tensor, bind_methods
+from tapegrad.frontend.numpy_face.after_import import after_import
+from tapegrad.frontend.tensor.tensor import Tensor, bind_methods, is_tensor
 
 VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
 _CPU = "cpu"
@@ -41,6 +46,19 @@ def _namespace(x: Tensor, /, *, api_version: str | None = None) -> Any:
             f"version {api_version!r} of the array API standard is not supported; the newest is {VERSIONS[-1]!r}"
         )
     return sys.modules[__name__.partition(".")[0]]
+
+
+def _let_tensors_win(compat: ModuleType) -> None:
+    """Make the namespace of a Tensor that of NumPy's arrays beside it, for clients of a copy of `array_api_compat`."""
+    by_class = compat.array_namespace
+
+    @functools.wraps(by_class)
+    def array_namespace(*arrays: Any, **options: Any) -> Any:
+        if any(map(is_tensor, arrays)):
+            arrays = tuple(array for array in arrays if not isinstance(array, np.ndarray | np.generic))
+        return by_class(*arrays, **options)
+
+    compat.array_namespace = array_namespace  # type: ignore[attr-defined]
 
 
 def _device(x: Tensor) -> str:
@@ -246,3 +264,4 @@ bind_methods(
     device=property(_device),
     to_device=to_device,
 )
+after_import("scipy._lib.array_api_compat", _let_tensors_win)

@@ -7,7 +7,6 @@ package, as both are imported late.
 
 import functools
 import importlib
-import importlib.util
 import inspect
 import sys
 from collections.abc import Callable
@@ -15,9 +14,9 @@ from types import ModuleType
 from typing import Any
 
 from tapegrad.errors import UnsupportedError
+from tapegrad.frontend.numpy_face.after_import import after_import
 from tapegrad.frontend.tensor.tensor import is_tensor
 
-_SCIPY = "scipy.fft"
 # An import of the package leaves the transforms for later
 _HOME = "tapegrad.frontend.functions.fourier"
 _MODULES = ("transforms", "several_axes", "cosines", "cosines_of_axes", "frequencies")
@@ -64,31 +63,6 @@ def _register(module: ModuleType) -> None:
     module.register_backend(FourierBackend)
 
 
-class _AfterImport:
-    """Finder of modules that finds `scipy.fft` once, by the other finders, and registers the backend behind it."""
-
-    @classmethod
-    def find_spec(cls, name: str, path: Any = None, target: Any = None) -> Any:
-        if name != _SCIPY:
-            return None
-        sys.meta_path.remove(cls)
-        spec = importlib.util.find_spec(name)
-        if spec is None or spec.loader is None:
-            return spec
-        execute = spec.loader.exec_module
-
-        def exec_module(module: ModuleType) -> None:
-            execute(module)
-            _register(module)
-
-        spec.loader.exec_module = exec_module  # type: ignore[method-assign]
-        return spec
-
-
 def open_doors() -> None:
     """Register the backend in `scipy.fft`: now, or right after its import."""
-    module = sys.modules.get(_SCIPY)
-    if module is not None:
-        _register(module)
-    else:
-        sys.meta_path.insert(0, _AfterImport)
+    after_import("scipy.fft", _register)

@@ -167,6 +167,8 @@ def _name_in(libraries: tuple[str, ...], called: Any) -> str:
 
 def _name_of_frame(frame: types.FrameType) -> str:
     """Return the full name of the public function or class of a frame, or of a method; empty if it is not public."""
+    if "<locals>" in frame.f_code.co_qualname:
+        return ""  # a wrapper, which bears the name of its decorator
     own, _, method = frame.f_code.co_qualname.partition(".")
     if method.isidentifier() and not method.startswith("_"):
         receiver = receiver_name(frame.f_locals.get("self"))

@@ -34,6 +34,11 @@ _INSTEAD = {
         "; Rotation.from_rotvec(tapegrad.asarray(v)) makes a Rotation of Tensors, which takes them, with"
         " SCIPY_ARRAY_API=1 in the environment before the first import"
     ),
+    **dict.fromkeys(
+        ("scipy.integrate.nsum", "scipy.integrate.tanhsinh", "scipy.optimize._elementwise"),
+        "; with limits or brackets of Tensors, such as tapegrad.asarray(0.0), it takes Tensors as further arguments,"
+        " with SCIPY_ARRAY_API=1 in the environment before the first import",
+    ),
     "numpy.ma": "; of a masked array m, np.asarray(m) where nothing is masked, otherwise m.filled(0.0) and ~m.mask",
     "pandas": "; of a Series or a DataFrame, s.to_numpy(), or an operator: s * t is a Tensor",
     "xarray": "; of a DataArray, its operators, NumPy's functions, or d.data",

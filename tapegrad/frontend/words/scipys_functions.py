@@ -3,6 +3,7 @@
 import sys
 
 _FACES = {
+    "scipy.integrate": "tapegrad.integrate",
     "scipy.interpolate": "tapegrad.interpolate",
     "scipy.linalg": "tapegrad.linalg",
     "scipy.ndimage": "tapegrad.ndimage",
