@@ -249,6 +249,35 @@ def test_hypergeometric_function_by_all_arguments() -> None:
     assert np.isnan(none)  # at z = 1 the series of its derivatives does not end
 
 
+@pytest.mark.parametrize(
+    "point",
+    [
+        *((1.3, 2.1, 3.2, 0.4), (0.7, 2.5, 1.1, -2.3), (3.0, 1.2, 5.0, 0.9), (-2.0, 1.3, 2.2, 0.5)),
+        *((0.4, 0.6, 1.9, -30.0), (2.0, 3.0, 4.0, 0.0), (1.5, 0.3, 0.9, -0.01)),
+    ],
+    ids=str,
+)
+def test_second_derivatives_of_the_hypergeometric_function(point: tuple[float, ...]) -> None:
+    v = pt.vector("v")
+    f = tg.interop.pytensor(pt.hyp2f1(v[0], v[1], v[2], v[3]), v)
+    found = tg.hessian(f)(np.array(point))
+    with mpmath.workdps(40):
+        for i, j in np.ndindex(4, 4):
+            wanted = mpmath.diff(mpmath.hyp2f1, point, tuple(int(i == k) + int(j == k) for k in range(4)))
+            np.testing.assert_allclose(found[i, j], float(wanted), rtol=1e-12, err_msg=f"by {i} and {j}")
+
+
+def test_third_derivatives_of_the_hypergeometric_function_are_refused() -> None:
+    z = pt.scalar("z")
+    f = tg.interop.pytensor(pt.hyp2f1(1.0, 2.0, 3.0, z), z)
+    second = tg.grad(tg.grad(f))
+    assert tg.jit(second)(0.3) == pytest.approx(
+        float(mpmath.diff(lambda z: mpmath.hyp2f1(1, 2, 3, z), 0.3, 2))
+    )
+    with pytest.raises(tg.UnsupportedError, match="hyp2f1: first and second derivatives are known"):
+        tg.grad(second)(0.3)
+
+
 def test_lu_factorization_with_permuted_rows() -> None:
     """PyTensor's gradient of it is that of a factor whose rows are in order."""
     x = pt.matrix("x")

@@ -1,14 +1,18 @@
-"""Gauss's hypergeometric function as an op: values by SciPy, derivatives by a, b and c by its series."""
+"""Gauss's hypergeometric function as an op: values by SciPy, two derivatives by a, b and c by its series.
+
+Derivatives by z are the function at parameters greater by one (DLMF 15.5.1): ``a*b/c * hyp2f1(a+1, b+1, c+1, z)``.
+"""
 
 import ctypes
 import math
-from typing import Any
+from typing import Any, NoReturn
 
 import numba
 import numpy as np
 from numba.extending import get_cython_function_address
 
 from tapegrad.autodiff.custom.custom_op import custom_op
+from tapegrad.errors import UnsupportedError
 
 _MAX_TERMS = 1_000_000
 _value = ctypes.CFUNCTYPE(ctypes.c_double, *[ctypes.c_double] * 4, ctypes.c_int)(
@@ -65,4 +69,72 @@ def _vjp(y_bar: Any, y: Any, a: Any, b: Any, c: Any, z: Any) -> Any:
     return a_bar, b_bar, c_bar, z_bar
 
 
-OP = custom_op("hyp2f1", numba.njit(_values), numba.njit(_vjp))  # of vectors a, b, c, and z < 1
+def _second_derivatives(a: float, b: float, c: float, z: float) -> Any:
+    """Return the sum of the series for 0 <= z < 1, its derivatives by a, b, c, and by aa, ab, ac, bb, bc, cc."""
+    f, f_a, f_b, f_c, f_aa, f_ab, f_ac, f_bb, f_bc, f_cc = 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    total = np.array([1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+    for k in range(_MAX_TERMS):
+        p, q, r = a + k, b + k, c + k
+        scale = z / (r * (k + 1.0))
+        f_aa, f_bb = (f_aa * p + 2.0 * f_a) * q * scale, (f_bb * q + 2.0 * f_b) * p * scale
+        f_ab = (f_ab * p * q + f_a * p + f_b * q + f) * scale
+        f_ac = (f_ac * p + f_c - (f_a * p + f) / r) * q * scale
+        f_bc = (f_bc * q + f_c - (f_b * q + f) / r) * p * scale
+        f_cc = (f_cc - 2.0 * (f_c - f / r) / r) * p * q * scale
+        f_a, f_b, f_c = (f_a * p + f) * q * scale, (f_b * q + f) * p * scale, (f_c - f / r) * p * q * scale
+        f *= p * q * scale
+        terms = np.array([f, f_a, f_b, f_c, f_aa, f_ab, f_ac, f_bb, f_bc, f_cc])
+        total += terms
+        if np.all(np.abs(terms) <= 1e-17 * (1.0 - max(abs(p * q * scale), z)) * np.abs(total)):
+            return total
+    return np.full(10, np.nan)
+
+
+_second_series = numba.njit(_second_derivatives)
+
+
+def _curvatures(a: Any, b: Any, c: Any, z: Any) -> Any:
+    """Return the derivatives by aa, ab, ac, bb, bc and cc, of negative z by Pfaff's transformation."""
+    result = np.empty((6, z.size))
+    for i in range(z.size):
+        if z[i] >= 0:
+            result[:, i] = _second_series(a[i], b[i], c[i], z[i])[4:]
+        else:
+            log = np.log1p(-z[i])
+            g = np.exp(-a[i] * log) * _second_series(a[i], c[i] - b[i], c[i], z[i] / (z[i] - 1.0))
+            result[0, i] = g[4] - 2.0 * log * g[1] + log**2 * g[0]
+            result[1, i] = log * g[2] - g[5]
+            result[2, i] = g[6] + g[5] - log * (g[3] + g[2])
+            result[3, i], result[4, i], result[5, i] = g[7], -g[8] - g[7], g[9] + 2.0 * g[8] + g[7]
+    return result
+
+
+def _second_vjp(bars: Any, results: Any, y_bar: Any, y: Any, a: Any, b: Any, c: Any, z: Any) -> Any:
+    """Return the cotangents of the arguments of `_vjp`. That of y is counted to those that y is a function of."""
+    ones, further = np.ones(z.shape), (a + 1.0, b + 1.0, c + 1.0, z)
+    shifted, factor = OP(*further), a * b / c
+    by_a, by_b, by_c, by_z = _VJP(ones, shifted, *further)
+    of_z = (
+        b / c * shifted + factor * by_a,
+        a / c * shifted + factor * by_b,
+        factor * (by_c - shifted / c),
+        factor * by_z,
+    )
+    aa, ab, ac, bb, bc, cc = _CURVATURES(a, b, c, z)
+    symmetric = ((aa, ab, ac), (ab, bb, bc), (ac, bc, cc))
+    rows = [
+        _VJP(ones, y, a, b, c, z),
+        *((*row, last) for row, last in zip(symmetric, of_z[:3], strict=True)),
+        of_z,
+    ]
+    slopes, *seconds = (sum(bar * each for bar, each in zip(bars, row, strict=True)) for row in rows)
+    return slopes, None, *(y_bar * each for each in seconds)
+
+
+def _no_third(*_: Any) -> NoReturn:
+    raise UnsupportedError("hyp2f1: first and second derivatives are known, a third one is not")
+
+
+_CURVATURES = custom_op("hyp2f1_curvatures", numba.njit(_curvatures), _no_third)
+_VJP = custom_op("hyp2f1_vjp", numba.njit(_vjp), _second_vjp, differentiable=True)
+OP = custom_op("hyp2f1", numba.njit(_values), _VJP)  # of vectors a, b, c, and z < 1
