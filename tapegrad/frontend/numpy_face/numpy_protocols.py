@@ -211,7 +211,8 @@ def _is_polynomial_of_columns(inputs: tuple[Any, ...], caller: types.FrameType) 
 def _array_ufunc(x: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **arguments: Any) -> Any:
     if not OWN.issuperset(map(type, inputs)) and any(map(is_xarray, inputs)):
         return NotImplemented  # xarray calls the ufunc again on the arrays inside, and keeps the labels
-    if type(inputs[0]) is np.ndarray and _is_polynomial_of_columns(inputs, sys._getframe(1)):
+    is_imported = "numpy.polynomial" in sys.modules  # frames are not looked at in most programs
+    if is_imported and type(inputs[0]) is np.ndarray and _is_polynomial_of_columns(inputs, sys._getframe(1)):
         raise _unsupported("numpy.polynomial")
     known = _UFUNCS.get(ufunc) or _of_scipy(ufunc)
     if method == "__call__" and known is not None:
