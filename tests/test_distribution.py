@@ -173,30 +173,31 @@ def test_a_wheel_for_a_platform_holds_object_code_beside_the_package(wheel: Path
 
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="no checkout")
 def test_the_root_holds_a_few_entries() -> None:
-    files = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    roots = {line.partition("/")[0] for line in files.splitlines()}
-    files_and_folders = {"Makefile", "README.md", "docs", "perf", "pyproject.toml", "tapegrad", "tests"}
-    assert {name for name in roots if not name.startswith(".")} == files_and_folders
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    roots = {line.partition("/")[0] for line in listed.splitlines()}
+    files = {"LICENSE", "Makefile", "README.md", "pyproject.toml"}
+    folders = {"docs", "perf", "tapegrad", "tests"}
+    assert {name for name in roots if not name.startswith(".")} == files | folders
 
 
 def test_the_source_distribution_holds_what_the_package_is_built_from(sdist: Path, tree: Path) -> None:
     assert sdist.name == f"{NAME}.tar.gz"
     with tarfile.open(sdist) as archive:
         names = {member.name for member in archive if member.isfile()}
-    beside = {"PKG-INFO", "README.md", "docs/LICENSE", "pyproject.toml"}
+    beside = {"PKG-INFO", "README.md", "LICENSE", "pyproject.toml"}
     assert names == {f"{NAME}/{name}" for name in beside | files_below(tree / "tapegrad")}
 
 
 def test_the_licence_is_where_installers_look_for_it_and_nowhere_else(
     wheel: Path, sdist: Path, tree: Path
 ) -> None:
-    text = (tree / "docs" / "LICENSE").read_bytes()
+    text = (tree / "LICENSE").read_bytes()
     assert text.startswith(b"MIT License\n\nCopyright (c) ")
     with ZipFile(wheel) as archive:
-        assert archive.read(f"{NAME}.dist-info/licenses/docs/LICENSE") == text
+        assert archive.read(f"{NAME}.dist-info/licenses/LICENSE") == text
         assert [archive.read(name) for name in archive.namelist()].count(text) == 1
     with tarfile.open(sdist) as archive:
-        file = archive.extractfile(f"{NAME}/docs/LICENSE")
+        file = archive.extractfile(f"{NAME}/LICENSE")
         assert file is not None
         assert file.read() == text
 
@@ -223,7 +224,7 @@ def test_metadata(distribution: metadata.Distribution) -> None:
     found = distribution.metadata
     assert (found["Name"], found["Version"]) == ("tapegrad", tg.__version__)
     assert found["License-Expression"] == "MIT"
-    assert found.get_all("License-File") == ["docs/LICENSE"]
+    assert found.get_all("License-File") == ["LICENSE"]
     assert found["Description-Content-Type"] == "text/markdown"
     urls = dict(text.split(", ") for text in found.get_all("Project-URL") or ())
     assert urls.keys() == {"Homepage", "Source", "Issues", "Documentation", "Changelog"}
