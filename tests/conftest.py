@@ -11,13 +11,14 @@ import sys
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from types import FunctionType
 
 import numpy as np
 import pytest
 from hypothesis import settings
 
 import tapegrad as tg
-from helpers import case_times, daily
+from helpers import case_times, daily, lambda_texts
 from tapegrad.engine import guard_pages
 from tapegrad.engine.inspection import verify
 from tapegrad.transforms.calling import watching_cost
@@ -38,6 +39,13 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.setdefault(daily.SEED, str(random.randrange(1_000_000)))
     daily.check_selection()
     config.pluginmanager.register(case_times.CaseTimes(daily.IS_DAILY))
+
+
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """Name a case with a lambda by its text: all are `<lambda>` to pytest, and a line number moves with each edit."""
+    if isinstance(val, FunctionType) and val.__name__ == "<lambda>":
+        return lambda_texts.text_of_lambda(val)
+    return None
 
 
 def pytest_report_header() -> str:

@@ -21,7 +21,7 @@ def test_integers_are_what_says_that_it_is_one(slot: int) -> None:
         assert slots.dtype_of(EAGER.header, number) == 0
 
 
-@pytest.mark.parametrize("wrong", [1.0, "1", None, np.float64(1.0)])
+@pytest.mark.parametrize("wrong", [1.0, "1", None, np.float64(1.0)], ids=repr)
 def test_nothing_else_is_taken_for_an_integer(slot: int, wrong: object) -> None:
     with pytest.raises(TypeError, match="integer"):
         slots.dtype_of(EAGER.header, wrong)

@@ -345,7 +345,9 @@ def test_what_stands_for_memory_is_refused(make, duplicate):
     np.testing.assert_allclose(tg.grad(tg.jit(energy))(X), np.sin(X) + X * np.cos(X))
 
 
-@pytest.mark.parametrize("function", [energy, tg.jit(energy), replayed_energy])
+@pytest.mark.parametrize(
+    "function", [energy, tg.jit(energy), replayed_energy], ids=["plain", "recorded", "decorated"]
+)
 def test_pullbacks_are_copied_as_functions_are(function):
     _, pullback = tg.vjp(function, X)
     assert copy.copy(pullback) is copy.deepcopy(pullback) is pullback

@@ -206,7 +206,7 @@ def test_what_no_tensor_has_stays_numpys(name):
 
 
 @pytest.mark.parametrize(
-    "data", [0.5, [0.5, 2.0], [[1, 2.0]], np.float32([1.0, 2.0]), 0.5 + 1j, np.float64(0.5)]
+    "data", [0.5, [0.5, 2.0], [[1, 2.0]], np.float32([1.0, 2.0]), 0.5 + 1j, np.float64(0.5)], ids=repr
 )
 def test_a_small_tensor_is_on_the_tape_at_once(data):
     """Its first operation takes 0.3 us; of one that has to enter the tape, 8 us."""

@@ -413,7 +413,7 @@ def test_reflected_operators(op: Op, kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "exponent", [-2, -1, 0, 0.5, 1, 2, 3, 2.0, 1.0, np.float64(2), tg.tensor(2.0)], ids=str
+    "exponent", [-2, -1, 0, 0.5, 1, 2, 3, 2.0, 1.0, np.float64(2), tg.tensor(2.0)], ids=repr
 )
 def test_powers(exponent: Any) -> None:
     x = tg.tensor([0.5, 1.0, 3.0])

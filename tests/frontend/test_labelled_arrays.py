@@ -163,7 +163,9 @@ def test_a_masked_array_without_a_mask_is_an_array():
 
 
 @pytest.mark.parametrize(
-    "use", [lambda m: tg.tensor(x) * m, tg.tensor, tg.sum, tg.grad(tg.sum), tg.grad(tg.jit(tg.sum))]
+    "use",
+    [lambda m: tg.tensor(x) * m, tg.tensor, tg.sum, tg.grad(tg.sum), tg.grad(tg.jit(tg.sum))],
+    ids=["product", "tensor", "sum", "gradient", "replayed gradient"],
 )
 def test_a_masked_element_is_refused_with_what_to_write(use):
     with pytest.raises(TypeError, match=r"1 elements of a masked array are masked.*compressed\(\).*filled"):

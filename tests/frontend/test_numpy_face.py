@@ -355,7 +355,7 @@ def test_hash_is_identity() -> None:
 
 @pytest.mark.parametrize("op", [operator.add, operator.sub, operator.mul, operator.truediv, operator.pow])
 @pytest.mark.parametrize(
-    "left", [np.array([2.0, 3.0]), np.float64(2), np.float32(2), np.array(2), 2, [2.0, 3.0]], ids=str
+    "left", [np.array([2.0, 3.0]), np.float64(2), np.float32(2), np.array(2), 2, [2.0, 3.0]], ids=repr
 )
 def test_an_operator_with_an_array_on_the_left_gives_a_tensor(op: Any, left: Any) -> None:
     x = tg.tensor([1.0, 2.0])

@@ -222,7 +222,11 @@ def test_one_recording_serves_other_integers(name, dtype):
 # --- arguments -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("function", [tg.stack, tg.concatenate, np.stack, np.concatenate])
+@pytest.mark.parametrize(
+    "function",
+    [tg.stack, tg.concatenate, np.stack, np.concatenate],
+    ids=lambda function: f"{function.__module__.partition('.')[0]}.{function.__name__}",
+)
 def test_joined_into_out_with_the_gradient(function):
     def joined(x, y):
         out = tg.zeros((2, 3) if "stack" in function.__name__ else (6,))

@@ -125,6 +125,7 @@ def _drawn(seed: int) -> Callable[[Any], Any]:
                     values[to] = tg.where(a > 0.1 * i, a, b * 0.9)
         return sum(tg.sum(value) for value in values) + tg.sum(memory)
 
+    f.__name__ = f"drawn_{seed}"  # by which the case is named
     return f
 
 

@@ -389,7 +389,7 @@ def test_broadcast_argument():
     np.testing.assert_allclose(gradient, WEIGHTS)
 
 
-@pytest.mark.parametrize("x", [1.5, np.float64(1.5), np.float32(1.5), np.array(1.5)])
+@pytest.mark.parametrize("x", [1.5, np.float64(1.5), np.float32(1.5), np.array(1.5)], ids=repr)
 def test_scalars_of_every_kind(x):
     for f in (tg.sin, tg.jit(tg.sin)):
         value, gradient = tg.value_and_grad(f)(x)
