@@ -1,6 +1,7 @@
 """Files for those who carry the project on: workflows, recipe, templates and pages say what the project itself says."""
 
 import os
+import platform
 import re
 import subprocess
 import sys
@@ -15,13 +16,25 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 import tapegrad as tg
+import wheel
 from size import code_lines, package_files
 
 ROOT = Path(__file__).parents[1]
 GITHUB = ROOT / ".github"
+PYTEST = ".venv/bin/python -m pytest"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 WORKFLOWS = {path.stem: path for path in sorted((GITHUB / "workflows").glob("*.yml"))}
-WRITES = {"release/build": {"id-token", "attestations"}, "release/publish": {"id-token"}}
+ATTESTS = {"id-token", "attestations"}
+WRITES = {"release/source": ATTESTS, "release/wheel": ATTESTS, "release/publish": {"id-token"}}
+HOOKS = ROOT / ".pre-commit-config.yaml"
+# What the runners of a system are, to Python.
+MACHINES = {
+    "ubuntu-24.04": ("linux", "x86_64"),
+    "ubuntu-24.04-arm": ("linux", "aarch64"),
+    "macos-15": ("darwin", "arm64"),
+    "macos-15-intel": ("darwin", "x86_64"),
+    "windows-2025": ("win32", "AMD64"),
+}
 
 
 # The package is to become smaller: what is added takes the place of something, or is worth its lines.
@@ -105,12 +118,100 @@ def test_all_versions_of_python_are_tested() -> None:
 @pytest.mark.parametrize(("tag", "code"), [(f"v{tg.__version__}", 0), ("v0.0.9", 1), (tg.__version__, 1)])
 def test_a_release_has_the_tag_of_its_version(tag: str, code: int) -> None:
     (script,) = (
-        step["run"] for step in JOBS["release/build"]["steps"] if step.get("name", "").startswith("Compare")
+        step["run"] for step in JOBS["release/source"]["steps"] if step.get("name", "").startswith("Compare")
     )
     variables = {**os.environ, "GITHUB_REF_NAME": tag}
     done = subprocess.run(["bash", "-ec", script], cwd=ROOT, env=variables, capture_output=True, text=True)
     assert done.returncode == code
     assert bool(done.stderr) == bool(code)
+
+
+def test_wheels_are_built_for_each_system_that_is_tested(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the script of `make wheel`; each wheel has a name of its own, with the tag that installers there look for."""
+    job = JOBS["release/wheel"]
+    systems = job["strategy"]["matrix"]["system"]
+    assert set(systems) == set(JOBS["ci/test"]["strategy"]["matrix"]["system"]) == MACHINES.keys()
+    (built,) = {line for line in commands(job) if "tests/wheel.py" in line}
+    (target,) = re.findall(
+        r"^wheel:.*\n\t\$\(BIN\)/(.*)\$\(PYTHONS\)$", (ROOT / "Makefile").read_text(), re.MULTILINE
+    )
+    assert built.startswith(target)
+    tags = []
+    for system in systems:
+        name, machine = MACHINES[system]
+        monkeypatch.setattr(sys, "platform", name)
+        monkeypatch.setattr(platform, "machine", lambda machine=machine: machine)
+        tags.append(wheel.tag())
+    assert tags == [
+        "manylinux_2_17_x86_64", "manylinux_2_17_aarch64", "macosx_11_0_arm64", "macosx_11_0_x86_64", "win_amd64"
+    ]  # fmt: skip
+
+
+def test_a_release_publishes_what_its_jobs_have_uploaded() -> None:
+    builders = {name.partition("/")[2]: job for name, job in JOBS.items() if name.startswith("release/")}
+    publish = builders.pop("publish")
+    assert publish["needs"] == list(builders)
+    (download,) = (step["with"] for step in publish["steps"] if "download-artifact" in step["uses"])
+    names = []
+    for job in builders.values():
+        (upload,) = (step["with"] for step in job["steps"] if "upload-artifact" in step.get("uses", ""))
+        assert upload["path"] == download["path"] == "dist"
+        names.append(upload["name"].partition("${{")[0])
+    assert names == ["dist-source", "dist-"]
+    assert download["pattern"] == "dist-*"
+    assert download["merge-multiple"] is True
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_a_step_reads_outputs_of_earlier_steps(name: str) -> None:
+    earlier: set[str] = set()
+    for step in JOBS[name]["steps"]:
+        assert set(re.findall(r"steps\.(\w+)\.outputs", str(step))) <= earlier
+        earlier.add(step.get("id", ""))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell of POSIX")
+@pytest.mark.parametrize("name", JOBS)
+def test_scripts_of_jobs_are_those_of_a_shell(name: str) -> None:
+    """The shell reads them without running any. What the runner fills in has no place in a script but by the matrix."""
+    for script in (step["run"] for step in JOBS[name]["steps"] if "run" in step):
+        subprocess.run(["bash", "-n", "-c", script], check=True)
+        assert set(re.findall(r"\$\{\{ *(\w+)", script)) <= {"matrix"}
+
+
+# --- what contributors install and run ---------------------------------------------------------------------------
+
+
+def test_dependency_groups_are_the_extras() -> None:
+    groups = tomllib.loads((ROOT / "pyproject.toml").read_text())["dependency-groups"]
+    dev = groups.pop("dev")
+    assert {name: [f"tapegrad[{name}]"] for name in groups} == groups
+    assert groups.keys() <= PROJECT["optional-dependencies"].keys()
+    assert [entry["include-group"] for entry in dev if isinstance(entry, dict)] == ["test", "docs"]
+    assert [Requirement(entry).name for entry in dev if isinstance(entry, str)] == ["pre-commit"]
+
+
+def test_hooks_run_what_the_makefile_runs() -> None:
+    """With the programs of its environment, so that there is one version of each; what they are given is there."""
+    hooks = [hook for repository in read(HOOKS)["repos"] for hook in repository["hooks"]]
+    assert {repository["repo"] for repository in read(HOOKS)["repos"]} == {"local"}
+    makefile = (ROOT / "Makefile").read_text().replace("$(BIN)", ".venv/bin").replace("$(PYTEST)", PYTEST)
+    tools = {Requirement(text).name for text in PROJECT["optional-dependencies"]["test"]}
+    for hook in hooks:
+        entry = hook["entry"].partition(" --force-exclude")[0]
+        program = entry.partition(" -q")[0].partition(" --check")[0]
+        assert program in makefile
+        assert program.split()[0] == ".venv/bin/python" or Path(program.split()[0]).name in tools
+        assert all(
+            (ROOT / file).exists()
+            for file in re.findall(r"\b(?:tests|perf|tapegrad)(?:/[\w.]+)?(?= |$)", entry)
+        )
+        assert hook["language"] == "system"
+    assert [hook["id"] for hook in hooks if "stages" not in hook] == [
+        "ruff-format",
+        "ruff-check",
+        "generated",
+    ]
 
 
 def bounds(texts: list[str]) -> dict[str, SpecifierSet]:
@@ -172,13 +273,14 @@ def test_templates_of_issues_are_forms(path: Path) -> None:
     assert all(field["attributes"]["label"] for field in form["body"])
 
 
-@pytest.mark.parametrize("name", ["CONTRIBUTING.md", "SECURITY.md"])
+@pytest.mark.parametrize("name", ["CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "SECURITY.md"])
 def test_links_between_pages_lead_to_files(name: str) -> None:
     links = re.findall(r"\]\(([^)\s]+)\)", (GITHUB / name).read_text())
     inner = [link for link in links if "://" not in link]
     assert all((GITHUB / link).exists() for link in inner)
     outer = [link for link in links if "://" in link]
-    assert all(link.startswith(PROJECT["urls"]["Homepage"]) for link in outer)
+    ours = [link for link in outer if not link.startswith("https://www.contributor-covenant.org/")]
+    assert all(link.startswith(PROJECT["urls"]["Homepage"]) for link in ours)
 
 
 def test_the_package_is_under_its_ceiling() -> None:
