@@ -275,6 +275,14 @@ def test_every_public_name_is_on_a_page_of_the_reference() -> None:
     assert len(pages) == len(set(pages))
 
 
+def test_a_page_of_the_reference_has_the_names_that_its_first_line_says() -> None:
+    for subject in SITE.reference().values():
+        names = {full.rpartition(".")[2] for full in subject.names()}
+        said = {name for name in re.findall(r"`([\w.]+)`", subject.text) if "." not in name}
+        assert said <= names, subject.title
+        assert subject.text.endswith(".")
+
+
 def test_without_docstrings_the_package_is_imported() -> None:
     subprocess.run([sys.executable, "-OO", "-c", "import tapegrad"], check=True)
 

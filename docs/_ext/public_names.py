@@ -119,39 +119,62 @@ def _subjects() -> dict[str, Subject]:
     made = "frontend.functions."
     return {
         "transforms": Subject(
-            "Transforms", "Functions that take a function and return one.", ("transforms.", "implicit.", "latent.")
+            "Derivatives and transforms",
+            "`grad`, `jacobian`, `hessian`, `hvp`, `jvp`, `vjp`; `jit`, `vmap`, `compile`; derivatives of solutions.",
+            ("transforms.", "implicit.", "latent."),
         ),
-        "loops": Subject("Loops and branches", "Loops and branches that are one instruction each.", ("loops.",)),
+        "loops": Subject(
+            "Loops and branches",
+            "JAX's `scan`, `fori_loop`, `while_loop`, `cond` and `switch`, one instruction each.",
+            ("loops.",),
+        ),
         "tensors": Subject(
-            "Tensors and modes", "The Tensor with its methods, modes, and the tape.", ("frontend.tensor.",)
+            "Tensors, modes and the tape",
+            "The Tensor with its methods, backward among them; `no_grad`; `detect_anomaly`; what the tape holds.",
+            ("frontend.tensor.",),
         ),
         "checks": Subject(
-            "Checks and own ops", "Derivatives beside numerical ones; ops with a derivative of their own.",
+            "Checks of derivatives, custom ops",
+            "`check_grads` compares derivatives with differences; `custom_op` takes a derivative of yours.",
             ("testing.", "autodiff."),
         ),
         "creation": Subject(
-            "Creation", "New Tensors: of data, of ranges, filled, and copies.",
+            "Array creation", "New Tensors: of data and lists, of ranges, filled with a value, and copies.",
             (f"{made}making.", "frontend.conversions.", "frontend.numpy_face."),
         ),
         "elements": Subject(
-            "Functions of elements", "Functions that compute each element by itself, with broadcasting.",
+            "Mathematical functions",
+            "Arithmetic, `exp`, `sin`, `maximum`, `clip`, comparisons, `isnan`: elementwise, with broadcasting.",
             ("frontend.recording.elementwise", f"{made}elements."),
         ),
-        "questions": Subject(
-            "Questions", "Functions that answer with booleans, integers or text, which are constants.",
+        "predicates": Subject(
+            "Predicates and comparisons",
+            "`where`, and functions whose results are constants: `any`, `allclose`, `logical_and`, `nonzero`, `shape`.",
             (f"{made}reductions.predicates",),
         ),
         "reductions": Subject(
-            "Reductions and scans", "Sums, products, extremes and statistics along axes.", (f"{made}reductions.",)
+            "Sums, extremes and statistics",
+            "`sum`, `mean`, `max`, `std`, `logsumexp` and others along axes; `cumsum`, `cumprod`.",
+            (f"{made}reductions.",),
         ),
         "shapes": Subject(
-            "Shapes", "Views, joining, splitting, repetition.", (f"{made}shapes.", "frontend.recording.shape")
+            "Shapes: reshape, join, split",
+            "`reshape`, `transpose`, `concatenate`, `stack`, `split`, `tile`, `roll`, `tril`, `meshgrid`.",
+            (f"{made}shapes.", "frontend.recording.shape"),
         ),
-        "ordering": Subject("Order and choice", "Sorting, quantiles, search, selection, sets.", (f"{made}ordering.",)),
-        "products": Subject("Products", "Products of vectors, matrices and stacks.", (f"{made}products.",)),
+        "ordering": Subject(
+            "Sorting, searching, selection",
+            "`sort`, quantiles and medians, `argmax`, `searchsorted`, `take`, `select`, sets.",
+            (f"{made}ordering.",),
+        ),
+        "products": Subject(
+            "Matrix and vector products",
+            "`matmul`, `dot`, `einsum`, `tensordot`, `outer`, `kron`, `cross`, of stacks as well.",
+            (f"{made}products.",),
+        ),
         "numerics": Subject(
             "Numerical methods",
-            "Differences, interpolation, polynomials, convolutions, histograms, covariances.",
+            "`diff`, `interp`, `trapezoid`, `polyfit`, `convolve`, `pad`, `histogram`, `cov`.",
             (f"{made}numerics.", f"{made}matrices."),
         ),
         "linalg": Subject("tapegrad.linalg", "Linear algebra, by the names of `numpy.linalg` and `scipy.linalg`."),
@@ -160,16 +183,24 @@ def _subjects() -> dict[str, Subject]:
         "special": Subject("tapegrad.special", "Special functions, by the names of `scipy.special`."),
         "stats": Subject("tapegrad.stats", "Distributions, by the names of `scipy.stats`."),
         "integrate": Subject(
-            "tapegrad.integrate", "Ordinary differential equations, by the names of `scipy.integrate`."
+            "tapegrad.integrate", "Differential equations and integrals, by the names of `scipy.integrate`."
         ),
         "interpolate": Subject("tapegrad.interpolate", "Splines and grids, by the names of `scipy.interpolate`."),
         "signal": Subject(
             "tapegrad.signal", "Convolutions, filters and spectra, by the names of `scipy.signal`."
         ),
         "ndimage": Subject("tapegrad.ndimage", "Linear filters of images, by the names of `scipy.ndimage`."),
-        "optimize": Subject("tapegrad.optimize", "Optimisers with exact derivatives, SciPy's and compiled ones."),
-        "interop": Subject("tapegrad.interop", "Functions for other packages, without Python in their calls."),
-        "errors": Subject("Errors and warnings", "What is raised and warned of.", ("errors",)),
+        "optimize": Subject(
+            "tapegrad.optimize",
+            "Fits and optimisers with exact derivatives: `minimize`, `curve_fit`, `laplace`, `problem`, `root`.",
+        ),
+        "interop": Subject(
+            "tapegrad.interop",
+            "Functions for `nutpie`, `pymc`, `emcee`, `torch` and other packages, called without Python.",
+        ),
+        "errors": Subject(
+            "Errors and warnings", "Each exception and warning of the package, and when it is raised.", ("errors",)
+        ),
     }  # fmt: skip
 
 

@@ -19,6 +19,18 @@ from sphinx.config import Config
 from tapegrad import cli
 from tapegrad.stats.distribution import Distribution
 
+# The tables of the reference's first page: pages by group.
+GROUPS = {
+    "derivatives": ("transforms", "loops", "tensors", "checks", "errors"),
+    "numpy": (
+        "elements", "reductions", "creation", "shapes", "ordering", "products", "numerics", "predicates"
+    ),
+    "modules": (
+        "linalg", "sparse", "special", "stats", "optimize", "interop", "integrate", "interpolate", "fft", "signal",
+        "ndimage",
+    ),
+}  # fmt: skip
+
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the extension."""
@@ -38,6 +50,8 @@ def _write_pages(app: Sphinx, config: Config) -> None:
     pages |= {"command_line": "\n".join(_command_line()), "numpy_names": "\n".join(_numpy_names())}
     for slug, text in pages.items():
         (folder / f"{slug}.rst").write_text(text + "\n", encoding="utf-8")
+    for name, group in GROUPS.items():
+        (folder / f"{name}.txt").write_text("\n".join(_group_table(group, subjects)) + "\n", encoding="utf-8")
     config.autosummary_context = {
         "members_of": lambda full: members(_resolve(full)),
         "methods_of": lambda full: distribution_methods(_resolve(full)),
@@ -79,6 +93,14 @@ def _subject_page(subject: Subject) -> Iterator[str]:
                 yield from (".. autosummary::", "   :toctree: api")
                 yield from ["   :template: autosummary/distribution.rst"] * is_distribution
                 yield from ("   :nosignatures:", "", *(f"   {full}" for full in chosen), "")
+
+
+def _group_table(group: tuple[str, ...], subjects: dict[str, Subject]) -> Iterator[str]:
+    """Yield a table of pages, each with the line that says what is in it."""
+    yield from (".. list-table::", "   :widths: 1 2", "")
+    for slug in group:
+        yield f"   * - :doc:`/reference/generated/{slug}`"
+        yield f"     - {subjects[slug].text.replace('`', '``')}"
 
 
 def _is_distribution(full: str) -> bool:
