@@ -35,6 +35,13 @@ MACHINES = {
     "macos-15-intel": ("darwin", "x86_64"),
     "windows-2025": ("win32", "AMD64"),
 }
+TAGS = [
+    "manylinux_2_17_x86_64",
+    "manylinux_2_17_aarch64",
+    "macosx_11_0_arm64",
+    "macosx_11_0_x86_64",
+    "win_amd64",
+]
 
 
 # The package is to become smaller: what is added takes the place of something, or is worth its lines.
@@ -142,9 +149,7 @@ def test_wheels_are_built_for_each_system_that_is_tested(monkeypatch: pytest.Mon
         monkeypatch.setattr(sys, "platform", name)
         monkeypatch.setattr(platform, "machine", lambda machine=machine: machine)
         tags.append(wheel.tag())
-    assert tags == [
-        "manylinux_2_17_x86_64", "manylinux_2_17_aarch64", "macosx_11_0_arm64", "macosx_11_0_x86_64", "win_amd64"
-    ]  # fmt: skip
+    assert tags == TAGS
 
 
 def test_a_release_publishes_what_its_jobs_have_uploaded() -> None:
@@ -250,6 +255,34 @@ def test_all_say_the_same_version() -> None:
     found = list(versions())
     assert len(found) == 5
     assert {version for _, version in found} == {tg.__version__}, found
+
+
+def test_the_page_on_installation_names_the_wheels() -> None:
+    page = (ROOT / "docs" / "guide" / "start.md").read_text()
+    (name,) = re.findall(r"^pip install dist/(\S+)$", page, re.MULTILINE)
+    assert name == f"tapegrad-{tg.__version__}-py3-none-manylinux_2_17_x86_64.whl"
+    assert all(f"`{tag}`" in page for tag in TAGS if tag not in name)
+
+
+# --- pages -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["how_to_choose", "ecosystem", "by_symptom", "cheat_sheet"])
+def test_pages_for_those_who_begin_lead_to_pages(name: str) -> None:
+    """And are in the guide, and named by the README."""
+    guide = ROOT / "docs" / "guide"
+    text = (guide / f"{name}.md").read_text()
+    assert all((guide / f"{page}.md").exists() for page in re.findall(r"\{doc\}`(\w+)`", text))
+    assert f"\n{name}\n" in (guide / "index.md").read_text()
+    assert f"(docs/guide/{name}.md)" in (ROOT / "README.md").read_text()
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "docs" / "guide").glob("*.md")), ids=lambda path: path.stem)
+def test_a_page_begins_with_what_one_came_for(path: Path) -> None:
+    """The first cell that is shown has no helper for measurements; one that a page needs is hidden, or at its end."""
+    cells = re.findall(r"^```\{code-cell\}\n(.*?)^```$", path.read_text(), re.MULTILINE | re.DOTALL)
+    shown = [cell for cell in cells if not re.match(r":tags: \[.*(hide|remove)-", cell)]
+    assert not any(re.search(r"^import time(it)?$", cell, re.MULTILINE) for cell in shown[:1])
 
 
 def test_the_citation_is_of_this_project() -> None:
