@@ -67,7 +67,7 @@ def test_names_in_the_cache_are_not_shared_by_interpreters_with_other_heads(layo
     ("change", "fault"),
     [
         ({"implementation": "pypy"}, "this is pypy"),
-        ({"version": (3, 15)}, "this is 3.15, whose bytecode is not known"),
+        ({"version": (3, 16)}, "this is 3.16, whose bytecode is not known"),
         ({"bits": 32}, "32 bits"),
         ({"byteorder": "big"}, "big-endian"),
         ({"locked": False}, "PYTHON_GIL=1"),

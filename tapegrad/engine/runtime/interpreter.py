@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 # The analysis of bytecode was not written for later versions (`program.dataflow`, `program.captured.code`).
-_NEWEST = (3, 14)
+_NEWEST = (3, 15)
 
 
 class Interpreter(NamedTuple):

@@ -25,10 +25,7 @@ _FORMAT = frozenset({
     "__format__",
 })  # fmt: skip
 _FORMATTING = frozenset({"FORMAT_VALUE", "FORMAT_SIMPLE", "CONVERT_VALUE"})
-_WITH_SPEC = (
-    0x04  # an argument of FORMAT_VALUE: objects take no format, unless their class defines `__format__`
-)
-_CONVERTED = 0x03
+_CONVERTED = 0x03  # bits of the argument of FORMAT_VALUE
 # Instructions behind which a text is no part of the statement that raises it.
 _ENDS = ("STORE_", "RETURN_", "POP_", "JUMP_", "FOR_ITER", "YIELD_")
 

@@ -1,6 +1,7 @@
 """Transfer functions of the instructions that make containers, and access their items."""
 
 import dis
+import sys
 
 import numpy as np
 
@@ -11,7 +12,9 @@ ACTS: dict[str, Act] = {}  # by the names of instructions
 _act = register_in(ACTS)
 
 
-_CONSTANTS = ("LOAD_CONST", "LOAD_SMALL_INT")
+_CONSTANTS = ("LOAD_CONST", "LOAD_SMALL_INT", "LOAD_COMMON_CONSTANT")
+# From Python 3.15 on an index, or NULL, lies above each iterator.
+_ITERATOR_SIZE = 2 if sys.version_info >= (3, 15) else 1
 
 
 @_act("BINARY_SUBSCR")
@@ -123,10 +126,11 @@ def _iterate(at: Reader, i: dis.Instruction, stack: list[PointsTo]) -> None:
         stack.append({})
     else:
         stack.append(at.flow.box((at.code, i.offset), at.flow.elements(stack.pop())))
+        stack.extend([{}] * (_ITERATOR_SIZE - 1))
 
 
 @_act("FOR_ITER")
 def _next(at: Reader, i: dis.Instruction, stack: list[PointsTo]) -> list[PointsTo]:
     without = [*stack, {}] if "END_FOR" in dis.opmap else stack[:-1]
-    stack.append(at.flow.elements(stack[-1]))
+    stack.append(at.flow.elements(stack[-_ITERATOR_SIZE]))
     return without

@@ -111,7 +111,9 @@ class _Path:
             number = self._waiting.pop()
             step, stack = self._steps[number], self._stacks[number]
             for handler, depth, pushed in step.handlers:
-                self._reach(handler, (*stack[:depth], *[{}] * pushed))
+                # In generators of Python 3.15 the table has the depth inside of the loop also for what follows it.
+                below = max(depth - len(stack), 0)
+                self._reach(handler, (*stack[:depth], *[{}] * (below + pushed)))
             if step.instruction.opname in _ENDS:
                 self._end(step.instruction.opname, list(stack))
             else:
@@ -122,8 +124,8 @@ class _Path:
         known = self._stacks.get(number)
         if known is None:
             self._stacks[number] = stack
-        elif len(known) != len(stack):
-            self._flow.use(value for each in (*known, *stack) for value in each.values())
+        elif len(known) != len(stack):  # an instruction does something else than its act says
+            self._flow.lost = True
             return
         elif all(new.keys() <= old.keys() for old, new in zip(known, stack, strict=True)):
             return
@@ -132,11 +134,11 @@ class _Path:
         self._waiting.append(number)
 
     def _end(self, name: str, stack: list[PointsTo]) -> None:
-        """Leave the function."""
+        """Leave the function, with a result or an error and its cause."""
         if name == "RETURN_VALUE":
             self._flow.returned(self._reader.code, stack.pop())
         else:
-            self._flow.use(value for each in stack for value in each.values())
+            self._flow.use(value for each in stack[-2:] for value in each.values())
 
     def _go_on(self, step: _Step, stack: list[PointsTo]) -> None:
         try:

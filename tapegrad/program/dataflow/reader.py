@@ -43,9 +43,8 @@ Act = Callable[[Reader, dis.Instruction, list[PointsTo]], list[PointsTo] | None]
 
 # What takes values from the stack, or pushes what no array comes from; all else that is not known may load anything.
 _HARMLESS = frozenset({
-    "BEFORE_WITH", "BUILD_STRING", "CALL_INTRINSIC_1", "CHECK_EXC_MATCH", "CONVERT_VALUE", "DELETE_ATTR",
-    "DELETE_SUBSCR", "FORMAT_WITH_SPEC", "LIST_TO_TUPLE", "LOAD_ASSERTION_ERROR", "LOAD_SPECIAL", "POP_EXCEPT",
-    "PUSH_EXC_INFO", "WITH_EXCEPT_START",
+    "BEFORE_WITH", "BUILD_STRING", "CHECK_EXC_MATCH", "CONVERT_VALUE", "DELETE_ATTR", "DELETE_SUBSCR",
+    "FORMAT_WITH_SPEC", "LOAD_ASSERTION_ERROR", "LOAD_SPECIAL", "POP_EXCEPT", "PUSH_EXC_INFO", "WITH_EXCEPT_START",
 })  # fmt: skip
 
 

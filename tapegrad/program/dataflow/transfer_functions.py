@@ -24,6 +24,8 @@ _act = register_in(ACTS)
     "JUMP_BACKWARD",
     "DELETE_FAST",
     "NOT_TAKEN",
+    "EXTENDED_ARG",
+    "LIST_TO_TUPLE",
 )
 def _nothing(at: Reader, i: dis.Instruction, stack: list[PointsTo]) -> None:
     """Do nothing: the instruction has no effect on values."""
@@ -31,9 +33,10 @@ def _nothing(at: Reader, i: dis.Instruction, stack: list[PointsTo]) -> None:
 
 @_act(
     "POP_TOP",
-    "POP_ITER",
     "POP_JUMP_FORWARD_IF_NONE",
     "POP_JUMP_FORWARD_IF_NOT_NONE",
+    "POP_JUMP_BACKWARD_IF_NONE",
+    "POP_JUMP_BACKWARD_IF_NOT_NONE",
     "POP_JUMP_IF_NONE",
     "POP_JUMP_IF_NOT_NONE",
 )
@@ -173,8 +176,19 @@ def _is(at: Reader, i: dis.Instruction, stack: list[PointsTo]) -> None:
     "UNARY_NEGATIVE", "UNARY_NOT", "UNARY_INVERT", "UNARY_POSITIVE", "TO_BOOL", "FORMAT_VALUE", "FORMAT_SIMPLE",
 )  # fmt: skip
 def _look(at: Reader, i: dis.Instruction, stack: list[PointsTo]) -> None:
+    if i.opname == "FORMAT_VALUE" and (i.arg or 0) & _WITH_SPEC:
+        stack.pop()
     at.flow.consume(at.code, i.offset, stack.pop())
     stack.append({})
+
+
+@_act("CALL_INTRINSIC_1")
+def _call_intrinsic(at: Reader, i: dis.Instruction, stack: list[PointsTo]) -> None:
+    if i.argrepr != "INTRINSIC_LIST_TO_TUPLE":  # the tuple holds what the list does
+        _look(at, i, stack)
+
+
+_WITH_SPEC = 4  # a bit of FORMAT_VALUE says that the format lies above the value
 
 
 @_act(
@@ -213,7 +227,7 @@ def _set_function_attribute(at: Reader, i: dis.Instruction, stack: list[PointsTo
     stack.append(made)
 
 
-@_act("END_FOR")
+@_act("END_FOR", "POP_ITER")
 def _end_loop(at: Reader, i: dis.Instruction, stack: list[PointsTo]) -> None:
     del stack[dis.stack_effect(i.opcode) :]
 
