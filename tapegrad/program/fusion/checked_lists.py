@@ -4,26 +4,23 @@ An array does not change if it is read-only, owns its memory, and is known to th
 of it later are read-only, too, and stay so.
 """
 
-import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 
 from tapegrad.engine.codegen.segments.segment import CHECK
 from tapegrad.engine.kernels.language.segment_frame import field_of
-from tapegrad.frontend.tensor.array_checks import can_change
+from tapegrad.frontend.tensor.array_checks import UNSHARED, can_change, reference_counts
 from tapegrad.program.fusion.grouping.segments import CHECKED, BoundSegment
 from tapegrad.program.fusion.outside import ExternalAddresses
 
-_OWN_REFERENCES = 3  # the recording's, a variable's, and that of the count
 
-
-def unchanging_lists(owners: Iterable[object]) -> dict[int, np.ndarray]:
+def unchanging_lists(owners: Collection[object]) -> dict[int, np.ndarray]:
     """Return the unchanging lists among the arrays that a recording keeps, by address."""
     found = {}
-    for each in owners:
+    for each, count in zip(owners, reference_counts(owners), strict=True):
         if (
-            sys.getrefcount(each) <= _OWN_REFERENCES
+            count <= UNSHARED
             and isinstance(each, np.ndarray)
             and each.dtype == np.int64
             and not can_change(each)

@@ -1,7 +1,6 @@
 """The tape of a function that is recorded for replay."""
 
 import html
-import sys
 import types
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -35,7 +34,7 @@ from tapegrad.errors import OuterTensorError, UnsupportedError
 from tapegrad.frontend.conversions.complex_views import complex_of, is_complex
 from tapegrad.frontend.functions.shapes.flat_structures import pairs_in
 from tapegrad.frontend.recording.shape import contiguous
-from tapegrad.frontend.tensor.array_checks import can_change, equal_bits
+from tapegrad.frontend.tensor.array_checks import UNSHARED, can_change, equal_bits, reference_counts
 from tapegrad.frontend.tensor.arrays import borrowed
 from tapegrad.frontend.tensor.description import SlotDescription
 from tapegrad.frontend.tensor.memory_order import copy_with_strides
@@ -52,7 +51,6 @@ from tapegrad.program.recording.tape_picture import draw_tape
 
 _GUARD, _TRUTH = CODES["guard"], CODES["truth_guard"]
 _HEAD_FIELDS = 6  # of NumPy's array object: data, number of dimensions, extents, strides, base, dtype
-_OWN_REFERENCES = 4  # to an array that the tape alone keeps: the tape's own, and those of the count itself
 
 
 Sites = dict[tuple[types.CodeType, int], set[int]]
@@ -257,7 +255,8 @@ class RecordedTape(Recorder):
         """Memory that the tape occupies, with the arrays that it alone has."""
         entries = max(len(self), 256) * sum(width for _, width, _ in COLUMNS.values())
         own: list[np.ndarray] = [*self.owners.values(), *self.expected, *(array for _, array in self._narrow)]
-        return entries + sum(array.nbytes for array in own if sys.getrefcount(array) <= _OWN_REFERENCES)
+        counts = reference_counts(own)  # the tape's, beside that of this list
+        return entries + sum(a.nbytes for a, count in zip(own, counts, strict=True) if count <= UNSHARED + 1)
 
     def add_input(
         self, array: np.ndarray, dtype: np.dtype[Any] | None = None, weak: bool = False, wraps: bool = False

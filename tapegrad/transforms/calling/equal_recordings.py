@@ -5,7 +5,6 @@ at each call, whatever it sees and does, and its recording is compared with earl
 nothing of an earlier call can be stale.
 """
 
-import sys
 from collections import OrderedDict
 from collections.abc import Hashable
 from typing import Any, NamedTuple
@@ -16,11 +15,11 @@ from tapegrad.engine.inspection.tape_view import constants_of, copied, without_a
 from tapegrad.engine.runtime.fork_locks import lock
 from tapegrad.engine.runtime.uncopied import Uncopied
 from tapegrad.engine.tape.tape import fields_at
+from tapegrad.frontend.tensor.array_checks import UNSHARED, reference_counts
 from tapegrad.program.passes.op_facts import CALLS
 from tapegrad.program.traces.trace import Trace
 
 _CALLS = frozenset(CALLS.tolist())
-_OWN_REFERENCES = 3  # to an array that the tape alone keeps: the tape's, a variable's, and that of the count
 
 
 class EqualRecordings(Uncopied):
@@ -130,5 +129,5 @@ def _stands_alone(trace: Trace) -> bool:
     return (
         not trace.recording.has_captured
         and all(isinstance(result, int) for result in trace.results)
-        and all(sys.getrefcount(array) <= _OWN_REFERENCES for array in owners.values())
+        and all(count <= UNSHARED for count in reference_counts(owners.values()))
     )
