@@ -71,6 +71,7 @@ def test_names_in_the_cache_are_not_shared_by_interpreters_with_other_heads(layo
         ({"bits": 32}, "32 bits"),
         ({"byteorder": "big"}, "big-endian"),
         ({"locked": False}, "PYTHON_GIL=1"),
+        ({"eager": False}, "Numba takes no lazy imports"),
     ],
 )
 def test_other_interpreters_are_refused(change, fault):
@@ -81,6 +82,27 @@ def test_other_interpreters_are_refused(change, fault):
 def test_this_one_is_not():
     assert Interpreter.running() == RUNNING
     check(RUNNING)
+
+
+@pytest.mark.parametrize(
+    ("lines", "fault"),
+    [
+        ("sys._is_gil_enabled = lambda: False", "PYTHON_GIL=1"),
+        (
+            "sys.get_lazy_imports = lambda: 'all'; sys.get_lazy_imports_filter = lambda: None",
+            "-X lazy_imports=all",
+        ),
+    ],
+)
+def test_what_builds_and_options_of_python_say_is_asked_for(lines, fault):
+    """Numba is not imported before: it may fail with a message of its own."""
+    program = f"import sys; {lines}\ntry: import tapegrad\nexcept ImportError as error: print(error)\n"
+    program += "print(*({'numba'} & sys.modules.keys()))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    message, imported = done.stdout.split("\n", 1)
+    assert message.startswith("tapegrad needs CPython")
+    assert fault in message
+    assert not imported.strip()
 
 
 def test_the_interpreter_is_checked_before_the_rest_is_imported():

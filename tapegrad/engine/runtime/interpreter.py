@@ -16,13 +16,16 @@ class Interpreter(NamedTuple):
     byteorder: str
     locked: bool
     version: tuple[int, int]
+    eager: bool = True
 
     @classmethod
     def running(cls) -> "Interpreter":
         """Return those of the running interpreter."""
         locked = getattr(sys, "_is_gil_enabled", lambda: True)()
         bits = 64 if sys.maxsize > 2**32 else 32
-        return cls(sys.implementation.name, bits, sys.byteorder, locked, sys.version_info[:2])
+        lazy, filter_ = (getattr(sys, f"get_lazy_imports{end}", str)() for end in ("", "_filter"))
+        eager = lazy != "all" or filter_ is not None
+        return cls(sys.implementation.name, bits, sys.byteorder, locked, sys.version_info[:2], eager)
 
 
 def check(interpreter: Interpreter) -> None:
@@ -40,6 +43,7 @@ def check(interpreter: Interpreter) -> None:
         f"this one has {interpreter.bits} bits": interpreter.bits != 64,
         f"this machine is {interpreter.byteorder}-endian": interpreter.byteorder != "little",
         "this one runs without it (start it with PYTHON_GIL=1)": not interpreter.locked,
+        "Numba takes no lazy imports (start Python without -X lazy_imports=all)": not interpreter.eager,
     }
     found = [fault for fault, is_so in faults.items() if is_so]
     if found:

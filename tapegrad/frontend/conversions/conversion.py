@@ -262,12 +262,21 @@ def _reduce(x: Tensor) -> Any:
     return _rebuild, (x.data, x.constant)
 
 
+class _NoNumbaType:
+    """Numba's type of a Tensor as an argument: refused where Numba looks into it.
+
+    Numba first asks whether there is one; an error at that question is printed by Python 3.14, and not raised.
+    """
+
+    def __getattr__(self, name: str) -> object:
+        raise UnsupportedError(
+            "an @njit function takes arrays, not Tensors: write tapegrad.jit(f)(t), which"
+            " records the Python function behind f, or f(t.data), which has no gradient"
+        )
+
+
 def _numba_type(x: Tensor) -> object:
-    """Refuse the request of Numba for the type of an argument."""
-    raise UnsupportedError(
-        "an @njit function takes arrays, not Tensors: write tapegrad.jit(f)(t), which"
-        " records the Python function behind f, or f(t.data), which has no gradient"
-    )
+    return _NoNumbaType()
 
 
 def _copy(x: Tensor) -> Tensor:
