@@ -95,7 +95,7 @@ test-mutants: $(VENV)/.installed-test ## put faults into copies of the package: 
 	$(BIN)/python tests/mutants.py $(if $(NAME),"$(NAME)")
 
 # Each environment is 500 MB and compiles into a cache of its own: the first run takes minutes an environment.
-test-versions: $(VENV)/.installed-test ## test-tiny and the engine's tests, oldest and newest dependencies, each Python at hand
+test-versions: $(VENV)/.installed-test ## tests of rooms, engine and replays, oldest and newest dependencies, each Python at hand
 	$(BIN)/python tests/versions.py
 
 test-oldest: $(VENV)/.installed-test ## test-tiny and a part of the engine's tests with the oldest dependencies

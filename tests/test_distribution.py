@@ -85,6 +85,7 @@ def distribution(wheel: Path) -> metadata.Distribution:
         ("3.11", {"numba==0.62", "numpy==2.0", "scipy==1.13"}),
         ("3.13", {"numba==0.62", "numpy==2.1", "scipy==1.14.1"}),
         ("3.14", {"numba==0.63", "numpy==2.3.2", "scipy==1.16.1"}),
+        ("3.15", {"numba==0.68", "numpy==2.5.2", "scipy==1.18.1"}),
     ],
 )
 def test_the_oldest_dependencies_are_what_the_project_allows(python: str, oldest: set[str]) -> None:

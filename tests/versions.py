@@ -1,5 +1,8 @@
 """The tests with the oldest and the newest dependencies, on each Python at hand: ``make test-versions``.
 
+These are the tests of each room and of the engine; with the newest dependencies also those of replays and of
+transforms, which follow the bytecode of functions.
+
 ``python tests/versions.py oldest`` takes the oldest ones and this Python alone, and the tests of what leans on them;
 ``python tests/versions.py libraries`` takes the packages that `tapegrad.interop` makes functions for, of which PyMC
 holds Numba back, and its tests; those of PyMC's models also with the generation that needs Python 3.12, where there is
@@ -65,6 +68,7 @@ PYMC = sorted(
     for path in (ROOT / "tests").glob(f"interop/test_{name}*")
 )
 SECOND_GENERATION = Version("3.12")
+REPLAYS = Run("program and transforms", ["tests/program", "tests/transforms"], {})
 SEED = "TAPEGRAD_TESTS_SEED"
 WITHOUT_TRANSLATOR = Run("tiny, by Numba alone", [TINY], {"TAPEGRAD_TRANSLATE": "0"})
 RUNS = {
@@ -121,8 +125,12 @@ def environment(python: str, path: str, age: str) -> Path | None:
     folder, wanted = FOLDER / f"{python}-{age}", "\n".join(requirements(python, age))
     stamp, interpreter = folder / "installed.txt", folder / "bin" / "python"
     if not stamp.exists() or stamp.read_text() != wanted:
-        subprocess.run([path, "-m", "venv", "--clear", str(folder)], check=True)
-        pip = [str(interpreter), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        # An interpreter that is unpacked somewhere does not find the wheels that `ensurepip` installs.
+        has_pip = subprocess.run([path, "-c", "import pip"], capture_output=True).returncode == 0
+        flags = ["--clear", "--without-pip"] if has_pip else ["--clear"]
+        subprocess.run([path, "-m", "venv", *flags, str(folder)], check=True)
+        pip = [path if has_pip else str(interpreter), "-m", "pip", "--python", str(interpreter), "install"]
+        pip += ["--quiet", "--disable-pip-version-check"]
         if subprocess.run([*pip, "--only-binary", ":all:", *wanted.split("\n")]).returncode != 0:
             return None
         stamp.write_text(wanted)
@@ -178,7 +186,8 @@ def planned(which: str) -> Iterator[tuple[str, str, str, list[Run]]]:
     found = pythons() if which in ("all", "libraries", "pymc") else {}
     if which == "all":
         for python, path in found.items():
-            yield from ((python, path, age, RUNS["all"]) for age in ("oldest", "newest"))
+            yield python, path, "oldest", RUNS["all"]
+            yield python, path, "newest", [*RUNS["all"], REPLAYS]
         return
     later = [each for each in found.items() if Version(each[0]) >= SECOND_GENERATION]
     is_first = Version(own) < SECOND_GENERATION
