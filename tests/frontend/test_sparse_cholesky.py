@@ -171,11 +171,18 @@ def test_numbers_of_the_factor_lose_no_gradient_and_no_imaginary_part():
                 transform(lambda v, numbers=numbers: tg.sum(numbers(cholesky.factor(v))) + v[0])(a.data)
 
 
+def test_vectors_of_another_length_are_refused():
+    factor = SparseCholesky(SHAPES["band"]).factor(SHAPES["band"])
+    with pytest.raises(ValueError, match=r"vectors of length 60 are needed, not of shape \(2, 30\)"):
+        factor.half_solve(np.ones((2, 30)))
+
+
 def test_empty_matrix():
     cholesky = SparseCholesky(scipy.sparse.csr_array((0, 0)))
     factor = cholesky.factor([])
     assert factor.logdet().data == 0.0
     assert factor.solve(np.zeros((0, 2))).shape == (0, 2)
+    assert factor.half_solve(np.zeros((3, 0))).shape == (3, 0)
     assert factor.inverse_on_pattern().shape == cholesky.matmul([], np.zeros(0)).shape == (0,)
 
 

@@ -1,5 +1,6 @@
 """`SparseCholesky`: factorisation of sparse symmetric positive definite matrices with a constant pattern."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -416,6 +417,8 @@ class SparseFactor:
         ------
         TracedValueError
             While a function of the entries is recorded, or differentiated by a transform: the result is constant.
+        ValueError
+            For vectors of another length.
 
         Examples
         --------
@@ -426,10 +429,14 @@ class SparseFactor:
         array([0.5, 2. ])
         """
         own, normal = self.cholesky, np.asarray(z)
-        elements = self.matrix.escaped("half_solve()")[own._header.entries :]
-        vectors = np.array(normal, np.result_type(normal.dtype, np.float64), order="C").reshape(-1, own.n)
-        if np.iscomplexobj(vectors):
+        if normal.shape[-1:] != (own.n,):
+            raise ValueError(
+                f"SparseFactor.half_solve: vectors of length {own.n} are needed, not of shape {normal.shape}"
+            )
+        if np.iscomplexobj(normal):
             return self.half_solve(normal.real) + 1j * self.half_solve(normal.imag)
+        elements = self.matrix.escaped("half_solve()")[own._header.entries :]
+        vectors = np.array(normal, np.float64, order="C").reshape(math.prod(normal.shape[:-1]), own.n)
         instructions.solve_half(own._plan, own._header.entries, np.asarray(elements, np.float64), vectors)
         x = np.empty_like(vectors)
         x[:, own.order] = vectors
