@@ -12,6 +12,7 @@ import pytest
 pytest.importorskip("scipy", minversion="1.17", reason="fewer functions of SciPy take arrays of any library")
 
 from helpers import scipy_array_api
+from helpers.daily import not_daily
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "tensors_and_numpy.md"
 
@@ -27,11 +28,13 @@ def errors() -> dict[str, list[str]]:
     return json.loads(done.stdout)
 
 
+@not_daily  # all of them are one process, which takes fifteen seconds
 @pytest.mark.parametrize("name", scipy_array_api.CASES)
 def test_function_is_differentiated(name: str, errors: dict[str, list[str]]) -> None:
     assert not errors[name], "\n".join(errors[name])
 
 
+@not_daily
 @pytest.mark.parametrize("name", scipy_array_api.REFUSED)
 def test_function_is_refused_with_what_to_write(name: str, errors: dict[str, list[str]]) -> None:
     assert not errors[name], "\n".join(errors[name])

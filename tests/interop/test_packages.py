@@ -16,7 +16,7 @@ import scipy.integrate
 
 import tapegrad as tg
 from tapegrad import interop
-from tapegrad.interop import nutpie_model
+from tapegrad.interop import samplers
 
 
 def rosenbrock(x: Any) -> Any:
@@ -246,9 +246,9 @@ def library(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     parts["nutpie.sample"].CompiledModel = CompiledModel
     for name, part in parts.items():
         monkeypatch.setitem(sys.modules, name, part)
-    nutpie_model.model_class.cache_clear()
+    samplers.nutpie_model.model_class.cache_clear()
     yield
-    nutpie_model.model_class.cache_clear()
+    samplers.nutpie_model.model_class.cache_clear()
 
 
 def sampler_of(function: Any, **options: Any) -> Any:

@@ -13,6 +13,10 @@ from tapegrad import interop
 torch = pytest.importorskip("torch")
 
 
+# Of its own functions, in the first transform; a FutureWarning from 2.14 on.
+OF_PYTORCH = pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated")
+
+
 def tensor(*values: float, grad: bool = True, dtype: Any = None) -> Any:
     return torch.tensor(values, dtype=dtype or torch.float64, requires_grad=grad)
 
@@ -75,9 +79,7 @@ def test_a_gradient_that_is_differentiated_is_right() -> None:
     torch.testing.assert_close(x.grad, 2 * torch.cos(2 * x.detach()))
 
 
-@pytest.mark.filterwarnings(
-    "ignore:.torch.jit.script. is deprecated:DeprecationWarning"
-)  # of PyTorch's own import
+@OF_PYTORCH
 def test_function_transforms() -> None:
     f, x = interop.torch(waves), tensor(0.3, 0.7, grad=False)
     batch = torch.stack([x, 2 * x, 3 * x])
@@ -173,7 +175,7 @@ def test_complex_tensors_have_the_gradients_of_pytorch(dtype: torch.dtype) -> No
     torch.testing.assert_close(z.grad, w.grad)
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of PyTorch's own, in the first transform
+@OF_PYTORCH
 @pytest.mark.parametrize("dtype", [torch.complex128, torch.complex64])
 def test_complex_tensors_in_the_transforms_of_pytorch(dtype: torch.dtype) -> None:
     """And tensors that PyTorch conjugates or negates lazily; by PyTorch's own functions."""
