@@ -153,6 +153,15 @@ def labels(
     return all_dims, all_coords
 
 
+def parts_by_name(flat: Any, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Any]:
+    """Return parts of the last axis by name, each in its shape."""
+    parts, first = {}, 0
+    for name, shape in shapes.items():
+        stop = first + int(np.prod(shape))
+        parts[name], first = flat[..., first:stop].reshape(flat.shape[:-1] + shape), stop
+    return parts
+
+
 def _expanded(
     vector: Vector, expand: Callable[..., Any] | None, x0: Any
 ) -> tuple[dict[str, tuple[int, ...]], CFunction]:

@@ -10,10 +10,10 @@ from tapegrad.engine.runtime.lazy import lazy
 from tapegrad.engine.runtime.messages.progress import Progress
 from tapegrad.frontend.functions.shapes.joining import concatenate
 from tapegrad.interop.packages import listed, needed
-from tapegrad.interop.samplers.nutpie_model import nutpie
-from tapegrad.latent.laplace import laplace
+from tapegrad.interop.samplers.nutpie_model import nutpie, parts_by_name
+from tapegrad.latent.laplace import Marginal, laplace
 from tapegrad.optimize.random_effects.conditional import ConditionalEffects
-from tapegrad.optimize.random_effects.fit import LaplaceFit
+from tapegrad.optimize.random_effects.fit import HEADING, LaplaceFit, line_of_all, lines_of_each
 from tapegrad.optimize.random_effects.laplace import laplace as fit_laplace
 from tapegrad.transforms.jit import jit
 
@@ -75,11 +75,10 @@ class PymcLaplace:
                 "laplace: random must name some of the free variables and not all of them, which are"
                 f" {', '.join(by_variable)}"
             )
-        hidden = {
-            value for name, value in by_variable.items() if name != value
-        }  # in place of which is the variable
+        # A transformed variable stands in the place of its value
+        hidden = {value for name, value in by_variable.items() if name != value}
         self._shown = [name for name in model.variables if name not in hidden]
-        start = self._named(model.x0, model.parameters)
+        start = parts_by_name(model.x0, model.parameters)
         self.x0 = {name: start[name] for name in self.names}
         self._effects_start = {name: start[name] for name in self.effects}
 
@@ -92,7 +91,7 @@ class PymcLaplace:
 
         It is the density of the unconstrained values, with the Jacobian determinants of their transforms.
         """
-        marginal = laplace(self._minus_joint, random=1)
+        marginal = self._marginal
         return lambda parameters: -marginal(dict(parameters), self._effects_start)
 
     def find(
@@ -174,7 +173,7 @@ class PymcLaplace:
         fit = self.find(jacobian=True, progress=progress_bar)
         model, free, effects = fit.solution
         space = _Whitened(fit)
-        marginal = laplace(self._minus_joint, random=1)
+        marginal = self._marginal
         compiled = nutpie(lambda z: -marginal(*model.arguments(*space.at(z))), np.zeros(space.size))
         trace = needed("nutpie", "nutpie").sample(
             compiled, draws=draws, tune=tune, chains=chains, seed=seed, progress_bar=progress_bar, **options
@@ -196,19 +195,14 @@ class PymcLaplace:
         values = {**parameters, **effects}
         return concatenate([np.reshape(values[name], (-1,)) for name in self._model.parameters])
 
-    @staticmethod
-    def _named(flat: Any, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Any]:
-        """Return parts of the last axis by name, each in its shape."""
-        parts, first = {}, 0
-        for name, shape in shapes.items():
-            stop = first + int(np.prod(shape))
-            parts[name], first = flat[..., first:stop].reshape(flat.shape[:-1] + shape), stop
-        return parts
-
     @lazy
     def _minus_joint(self) -> Callable[..., Any]:
         density, _ = self._model.functions
         return lambda parameters, effects: -density(self._vector(parameters, effects))
+
+    @lazy
+    def _marginal(self) -> Marginal:
+        return laplace(self._minus_joint, random=1)
 
     @lazy
     def _minus_joint_of_variables(self) -> Callable[..., Any]:
@@ -245,7 +239,7 @@ class PymcLaplace:
     def _replace_posterior(self, trace: Any, flat: np.ndarray) -> None:
         """Put the variables of the model in the place of those that nutpie has drawn."""
         model, dataset = self._model, needed("xarray", "nutpie").Dataset
-        values = self._named(flat, model.variables)
+        values = parts_by_name(flat, model.variables)
         dims = {name: ("chain", "draw", *model.dims[name]) for name in self._shown}
         named = {name: (dims[name], values[name]) for name in self._shown}
         coords = {name: model.coords[name] for name in {dim for x in dims.values() for dim in x[2:]}}
@@ -314,19 +308,14 @@ class PymcLaplaceFit(LaplaceFit):
     def summary(self) -> str:
         """Return a table of the variables of the model with their standard errors."""
         lines = [
-            f"{'converged' if self.success else 'not converged'}: {self.message}",
+            self._title,
             f"minus the logarithm of the marginal density {self.fun:.6f}, {self.nfev} evaluations",
-            f"{'':24s}{'estimate':>14s}{'std. error':>14s}",
+            HEADING,
         ]
         for name, value in self.variables.items():
-            error = np.asarray(self.variable_errors[name])
-            if np.size(value) > _MAX_LISTED:
-                text = f"{np.size(value)} of sd {np.std(value):.3g}, errors {error.min():.3g} to {error.max():.3g}"
-                lines.append(f"{name:24s}{text}")
-                continue
-            for index, element in np.ndenumerate(value):
-                label = name + (str(list(index)) if index else "")
-                lines.append(f"{label:24s}{element:14.6g}{error[index]:14.3g}")
+            error = self.variable_errors[name]
+            is_long = np.size(value) > _MAX_LISTED
+            lines += [line_of_all(name, value, error)] if is_long else lines_of_each(name, value, error)
         return "\n".join(lines)
 
 
@@ -340,11 +329,10 @@ class _Whitened:
     """
 
     def __init__(self, fit: LaplaceFit) -> None:
-        model, self._center, self._mode = fit.solution
+        _, self._center, self._mode = fit.solution
         self.size = len(self._center)
         self._root = np.linalg.cholesky(fit.cov) if np.isfinite(fit.cov).all() else np.eye(self.size)
-        slopes = model.mode_slopes(self._center, self._mode, model.factor(self._center, self._mode))
-        self._slopes = slopes @ self._root
+        self._slopes = fit.mode_slopes @ self._root
 
     def at(self, z: Any) -> tuple[Any, Any]:
         """Return the hyperparameters, and the mode of the effects to first order, where the search for it begins."""

@@ -14,7 +14,7 @@ from tapegrad.frontend.tensor.modes import errstate
 from tapegrad.interop.packages import needed
 from tapegrad.interop.pytensor_graphs.graph import graph_function
 from tapegrad.interop.pytensor_graphs.rewrites import REWRITES
-from tapegrad.interop.samplers.nutpie_model import labels, model_class
+from tapegrad.interop.samplers.nutpie_model import labels, model_class, parts_by_name
 from tapegrad.transforms.compiled.compiled import Compiled, compile
 from tapegrad.transforms.grad import value_and_grad
 
@@ -327,9 +327,8 @@ def _pymc_class() -> Any:
     class PymcModel(model_class()):  # type: ignore[misc]  # nutpie is imported late
         log_density: Compiled
         text: str
-        functions: tuple[
-            Callable[[Any], Any], Callable[[Any], list[Any]]
-        ]  # log density, and variables of the trace
+        # Log density, and variables of the trace
+        functions: tuple[Callable[[Any], Any], Callable[[Any], list[Any]]]
         start: Point
         made_of: _ModelRequest
         lock: threading.Lock
@@ -357,11 +356,7 @@ def _pymc_class() -> Any:
 
         def expand(self, x: Any) -> dict[str, np.ndarray]:
             """Return the variables of the trace at a vector of unconstrained parameters."""
-            flat, found, first = self.expansion.compiled(np.asarray(x, float)), {}, 0
-            for name, shape in self.variables.items():
-                stop = first + int(np.prod(shape))
-                found[name], first = flat[first:stop].reshape(shape), stop
-            return found
+            return parts_by_name(self.expansion.compiled(np.asarray(x, float)), self.variables)
 
         def with_data(self, **updates: Any) -> Any:
             """Return the model for other data, which is recorded anew."""

@@ -19,9 +19,8 @@ from tapegrad.transforms.grad import grad
 from tapegrad.transforms.jit import jit
 from tapegrad.transforms.jvp import jvp
 
-_MAX_SKEWED = (
-    2_000  # effects: the skewness of each takes a column of the covariance, and a third derivative along it
-)
+# Effects: the skewness of each takes a column of the covariance, and a third derivative along it.
+_MAX_SKEWED = 2_000
 _MAX_SKEWNESS = 0.9  # up to which a quadratic of a normal number rises as far as three deviations out
 
 

@@ -51,6 +51,15 @@ class LaplaceFit(SearchResult):
         """The model, and the free parameters and the effects as vectors."""
         return self._model, *self._at
 
+    @property
+    def mode_slopes(self) -> np.ndarray:
+        """Derivatives of the mode by the free parameters, of shape (effects, parameters)."""
+        return self._uncertainty.slopes
+
+    @property
+    def _title(self) -> str:
+        return f"{'converged' if self.success else 'not converged'}: {self.message}"
+
     @lazy
     def _uncertainty(self) -> Uncertainty:
         return Uncertainty(self._model, *self._at)
@@ -221,23 +230,17 @@ class LaplaceFit(SearchResult):
 
     def summary(self) -> str:
         """Return a table of the parameters with their standard errors, and what is known of the effects."""
-        title = f"{'converged' if self.success else 'not converged'}: {self.message}"
         lines = [
-            title,
+            self._title,
             f"minus log-likelihood {self.fun:.6f}, {self.nfev} evaluations, {self.inner} Newton steps",
-            f"{'':24s}{'estimate':>14s}{'std. error':>14s}",
+            HEADING,
         ]
         errors = flatten(self.std_errors)[0]
         for path, leaf, error in zip(paths(self.x), flatten(self.x)[0], errors, strict=True):
-            for index, value in np.ndenumerate(leaf):
-                name = f"x{path}" + (str(list(index)) if index else "")
-                lines.append(f"{name:24s}{value:14.6g}{np.asarray(error)[index]:14.3g}")
+            lines += lines_of_each(f"x{path}", leaf, error)
         spread = flatten(self.random_std_errors)[0]
         for path, leaf, error in zip(paths(self.random), flatten(self.random)[0], spread, strict=True):
-            text = (
-                f"{np.size(leaf)} of sd {np.std(leaf):.3g}, errors {np.min(error):.3g} to {np.max(error):.3g}"
-            )
-            lines.append(f"{'random' + path:24s}{text}")
+            lines.append(line_of_all(f"random{path}", leaf, error))
         return "\n".join(lines)
 
     def plot(self, figure: Any = None) -> Any:
@@ -254,6 +257,24 @@ class LaplaceFit(SearchResult):
             The figure.
         """
         return draw(self, figure)
+
+
+HEADING = f"{'':24s}{'estimate':>14s}{'std. error':>14s}"
+
+
+def lines_of_each(name: str, values: Any, errors: Any) -> list[str]:
+    """Return a line of a summary for each element of an array."""
+    spread = np.asarray(errors)
+    return [
+        f"{name + (str(list(index)) if index else ''):24s}{value:14.6g}{spread[index]:14.3g}"
+        for index, value in np.ndenumerate(values)
+    ]
+
+
+def line_of_all(name: str, values: Any, errors: Any) -> str:
+    """Return the line of a summary for all elements of an array."""
+    text = f"errors {np.min(errors):.3g} to {np.max(errors):.3g}"
+    return f"{name:24s}{np.size(values)} of sd {np.std(values):.3g}, {text}"
 
 
 def _root(covariance: np.ndarray) -> np.ndarray:

@@ -147,6 +147,17 @@ def _counted(function: Callable[..., Any], arguments: dict[str, Any]) -> Any:
     return (sums.astype(weights.dtype, copy=False) if function is np.histogram else sums, *edges)
 
 
+def _coordinates(arguments: dict[str, Any]) -> list[np.ndarray]:
+    """Return the coordinates of samples along each axis, as NumPy takes them from the arguments."""
+    if "a" in arguments:
+        return [np.ravel(arguments["a"])]
+    if "sample" not in arguments:
+        return [np.asarray(arguments["x"]), np.asarray(arguments["y"])]
+    samples = arguments["sample"]
+    is_table = np.ndim(samples) == 2 and hasattr(samples, "shape")  # a row a sample
+    return list(map(np.asarray, samples.T if is_table else np.atleast_2d(samples)))
+
+
 @functools.cache
 def _bins(function: Callable[..., Any]) -> Callable[..., Any]:
     """Make the function that numbers the bins of samples, behind the last bin those outside, and returns all edges."""
@@ -154,19 +165,9 @@ def _bins(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def bins(*, weights: np.ndarray, **arguments: Any) -> Any:
         _, *edges = function(**arguments, weights=weights)
-        samples = (
-            np.reshape(arguments["a"], (1, -1))
-            if "a" in arguments
-            else [arguments.get("x"), arguments.get("y")]
-        )
-        if "sample" in arguments:
-            samples = arguments["sample"]
-            samples = (
-                samples.T if np.ndim(samples) == 2 and hasattr(samples, "shape") else np.atleast_2d(samples)
-            )
         numbers, inside = np.zeros(weights.size, np.int64), np.ones(weights.size, bool)
         lines = edges[0] if function is np.histogramdd else edges
-        for values, ends in zip(map(np.asarray, samples), lines, strict=True):
+        for values, ends in zip(_coordinates(arguments), lines, strict=True):
             inside &= (values >= ends[0]) & (values <= ends[-1])
             last = values == ends[-1]  # is in the bin before
             numbers = numbers * (len(ends) - 1) + np.searchsorted(ends, values, "right") - 1 - last
