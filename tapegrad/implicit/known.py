@@ -1,10 +1,12 @@
 """Functions that come again, as arguments of a function of the library, with what was made of them before.
 
-So a solver that is called again and again, as in a loop that differentiates its result, records nothing anew.
+So a solver that is called again and again, in a loop that differentiates its result or fits one model after the other,
+records nothing anew.
 """
 
 import dis
 import functools
+import math
 import types
 from collections import deque
 from collections.abc import Callable, Hashable, Sequence
@@ -19,7 +21,12 @@ from tapegrad.pytree import flatten, replaced
 from tapegrad.transforms.jit import Jit, jit
 
 _KEPT = 64  # functions and what their arguments look like
+_MAX_SMALL_BYTES = 16 << 20  # of arrays in closures that are kept from the first time on
 _ASSIGN = ("STORE_DEREF", "DELETE_DEREF")
+_SMALL = (
+    bool, int, float, complex, str, bytes, type(None), type, np.dtype, np.ufunc,
+    types.FunctionType, types.BuiltinFunctionType, types.ModuleType,
+)  # fmt: skip
 
 
 class KnownFunction:
@@ -72,6 +79,42 @@ def known(function: Callable[..., Any], args: Any, key: Hashable) -> KnownFuncti
     return found
 
 
+def recurring(function: Callable[..., Any]) -> KnownFunction:
+    """Return a user's function with its recordings, the same for functions that do the same.
+
+    These have one code, and the same in their closures and defaults: equal numbers and texts, else the same objects, and
+    functions that do the same. The closure is a copy, so what is assigned to its variables later is not seen.
+    """
+    like, values = lifted(function, ())
+    if not isinstance(like, LiftedFunction) or flatten(values)[0]:  # Tensors: constants of one call
+        return KnownFunction(function)
+    found = _recurring.pop(like.key, None)
+    if found is None:
+        found = KnownFunction(like.bound(values))
+    if hash(like.key) in _met or _bytes_of(function) <= _MAX_SMALL_BYTES:
+        _recurring[like.key] = found
+        for old in list(_recurring)[:-_KEPT]:
+            _recurring.pop(old, None)
+    _met.append(hash(like.key))
+    return found
+
+
+_recurring: dict[Hashable, KnownFunction] = {}  # the latest used last
+
+
+def _bytes_of(value: Any, above: tuple[Any, ...] = ()) -> float:
+    """Return the size of arrays in closures and containers; infinity for an object that may hold others."""
+    if isinstance(value, np.ndarray):
+        return value.nbytes if value.dtype != object else math.inf
+    if isinstance(value, types.FunctionType) and value not in above:
+        cells = [cell.cell_contents for cell in value.__closure__ or ()]
+        return _bytes_of([*cells, *(value.__defaults__ or ())], (*above, value))
+    if type(value) in (list, tuple, dict):
+        parts = value.values() if type(value) is dict else value
+        return sum(_bytes_of(part, above) for part in parts)
+    return 0 if type(value) in _SMALL or isinstance(value, np.generic) else math.inf
+
+
 def _look(leaf: Any) -> Any:
     """Return what recordings for a leaf depend on: of what varies its shape and dtype, else the value."""
     if is_tensor(leaf) or isinstance(leaf, np.ndarray | np.generic):
@@ -107,17 +150,21 @@ class LiftedFunction:
 
     def __init__(self, function: types.FunctionType, contents: list[Any], left_out: dict[int, Any]) -> None:
         self._code, self._globals, self._left_out = function.__code__, function.__globals__, left_out
+        self._defaults = function.__defaults__
+        self.__name__, self.__qualname__ = function.__name__, function.__qualname__
         inner = [None if each is None else each.function for each in left_out.values()]
         self.contents = replaced(contents, left_out, inner)
         self.function = self._with(self.contents)
-        self.__name__, self.__qualname__ = function.__name__, function.__qualname__
-        keys = map(token, replaced(contents, left_out, left_out))
+        keys = map(token, (*replaced(contents, left_out, left_out), *(self._defaults or ())))
         own = [each and each.key for each in left_out.values()]
         self.key = IdentityKey(self._code), IdentityKey(self._globals), *keys, *left_out, *own
 
     def _with(self, contents: Sequence[Any]) -> types.FunctionType:
         """Return the function with other contents of its closure."""
-        return types.FunctionType(self._code, self._globals, None, None, tuple(map(types.CellType, contents)))
+        cells = tuple(map(types.CellType, contents))
+        function = types.FunctionType(self._code, self._globals, self.__name__, self._defaults, cells)
+        function.__qualname__ = self.__qualname__
+        return function
 
     def bound(self, values: Sequence[Any]) -> types.FunctionType:
         """Return the function with values of what was left out."""
@@ -133,11 +180,16 @@ class LiftedFunction:
 def lifted(function: Any, args: tuple[Any, ...], above: tuple[Any, ...] = ()) -> tuple[Any, tuple[Any, ...]]:
     """Return a function that closes over no Tensors of its own, and its arguments with these behind, where it can be.
 
-    It cannot of functions with defaults or attributes, of those that assign to variables of the function around, and of
-    one inside of itself (`above`).
+    It cannot of functions with attributes, with keyword-only defaults or Tensors for defaults, of those that assign to
+    variables of the function around or close over one that does, and of one inside of itself (`above`).
     """
     is_plain = type(function) is types.FunctionType and function not in above
-    if not is_plain or function.__defaults__ or function.__kwdefaults__ or function.__dict__:
+    if (
+        not is_plain
+        or function.__kwdefaults__
+        or function.__dict__
+        or has_tensor(function.__defaults__ or (), {})
+    ):
         return function, args
     try:
         contents = [cell.cell_contents for cell in function.__closure__ or ()]
@@ -148,6 +200,8 @@ def lifted(function: Any, args: tuple[Any, ...], above: tuple[Any, ...] = ()) ->
     left_out, values = dict[int, Any](), []
     for k, each in enumerate(contents):
         is_beside = getattr(each, "__globals__", None) is function.__globals__
+        if is_beside and _assigns(each.__code__):  # to a variable that this one may read, too
+            return function, args
         inner, own = lifted(each, (), (*above, function)) if is_beside else (each, ())
         is_lifted = isinstance(inner, LiftedFunction)
         if is_lifted or has_tensor((each,), {}):

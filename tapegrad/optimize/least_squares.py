@@ -14,7 +14,7 @@ from tapegrad.optimize.flat import FlatVector, raveled, raveled_numbers, refuse_
 from tapegrad.optimize.interruption import LEAST_SQUARES_STATUS, MESSAGE, Iterates, interrupts
 from tapegrad.optimize.residuals import Residuals, residuals
 from tapegrad.optimize.solutions.minima import cost_of, minimum
-from tapegrad.optimize.vector_function import known_target
+from tapegrad.optimize.vector_function import known_target, recurring_target
 from tapegrad.pytree import flatten
 
 
@@ -31,8 +31,8 @@ def least_squares(
     ----------
     fun : callable or Residuals
         Takes an array, or a list, tuple or dict of arrays like `x0`, then `args`; returns residuals: an array of
-        any shape, or several. It is recorded and replayed. For many runs pass a ``jit(f)`` or `residuals`, whose
-        recordings are kept.
+        any shape, or several. It is recorded and replayed, once for functions that do the same, as `minimize`
+        says.
     x0 : array_like or structure of arrays
         Where to start: a vector, a list of numbers, an array of any shape, or a structure of arrays.
     args : tuple, optional
@@ -117,7 +117,7 @@ def least_squares(
         further(options["kwargs"], "kwargs")
     else:
         options.pop("kwargs", None)
-    target = residuals(fun, x0)
+    target = residuals(recurring_target(Residuals, fun, options.get("callback")), x0)
     refuse_bounds("least_squares", target.layout, options.get("bounds"))
     sparse = options.pop("sparse", False)
     if options.get("method") == "native":

@@ -12,7 +12,7 @@ from tapegrad.optimize.flat import raveled_numbers, refuse_bounds
 from tapegrad.optimize.interruption import MESSAGE, MINIMIZE_STATUS, BestPoint, interrupts
 from tapegrad.optimize.objective import Objective, objective
 from tapegrad.optimize.solutions.minima import minimum
-from tapegrad.optimize.vector_function import known_target
+from tapegrad.optimize.vector_function import known_target, recurring_target
 from tapegrad.pytree import flatten
 
 # SciPy's methods by the derivatives that they use. All others use the gradient.
@@ -38,7 +38,8 @@ def minimize(
     ----------
     fun : callable or Objective
         Takes an array, or a list, tuple or dict of arrays like `x0`, then `args`; returns a scalar. It is recorded
-        and replayed. For many runs pass a ``jit(f)`` or an `objective`, whose recordings are kept.
+        and replayed; a later call finds the recordings of the same function, or of one of the same code that closes
+        over the same objects and equal numbers. Pass what changes from call to call in `args`.
     x0 : array_like or structure of arrays
         Where to start: a vector, a list of numbers, an array of any shape, or a structure of arrays.
     args : tuple, optional
@@ -133,7 +134,7 @@ def minimize(
         raise TypeError(f"minimize: starts are for the methods {_NATIVE}, not for {method!r}")
     from scipy.optimize import minimize as scipy_minimize
 
-    target = objective(fun, x0)
+    target = objective(recurring_target(Objective, fun, callback, options.get("constraints")), x0)
     refuse_bounds("minimize", target.layout, options.get("bounds"))
     kind = method.lower() if isinstance(method, str) else ""
     if options.pop("sparse", False):
@@ -200,7 +201,7 @@ def _native(fun: Any, x0: Any, args: Any, method: str, options: dict[str, Any]) 
     starts = options.pop("starts")
     if starts is not None and x0 is None:
         x0 = descent.checked_starts(starts)[0]
-    target = objective(fun, x0)
+    target = objective(recurring_target(Objective, fun, options["callback"]), x0)
     refuse_bounds("minimize", target.layout, options.get("bounds"))
     if starts is not None:
         result = descent.minimize_many(target, method, starts, args, options)

@@ -9,9 +9,10 @@ from tapegrad.errors import check_function
 from tapegrad.frontend.functions.shapes.flat_structures import LeafLayout
 from tapegrad.frontend.tensor.array_checks import real
 from tapegrad.frontend.tensor.copying import described
-from tapegrad.implicit.known import known, lifted
+from tapegrad.implicit.known import known, lifted, recurring
 from tapegrad.optimize.flat import flat_jit, layout_of, raveled, raveled_numbers, unraveled
 from tapegrad.pytree import unflatten
+from tapegrad.transforms.base import Transform
 from tapegrad.transforms.jit import Jit, jit
 
 FLOAT = np.dtype(np.float64)
@@ -161,3 +162,10 @@ def known_target(kind: Any, function: Any, x0: Any, args: Any, kwargs: Any = Non
     found = known(function, (args, kwargs), layout)
     plain = unflatten(layout.definition, list(map(np.zeros, layout.shapes, layout.dtypes)))
     return found, found.once(kind.__name__, lambda: kind(found.recorded, plain)), args
+
+
+def recurring_target(kind: Any, function: Any, *others: Any) -> Any:
+    """Return a function with the recordings of an earlier call, unless `others` may assign to what it closes over."""
+    if isinstance(function, kind | Transform | Jit) or any(others):
+        return function
+    return recurring(function).recorded

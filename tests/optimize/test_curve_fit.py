@@ -620,7 +620,7 @@ def test_an_interrupt_while_a_model_is_recorded_breaks_no_later_fit(
     part: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def model(t: Any, a: Any, b: Any) -> Any:
-        return a * np.exp(-b * t)
+        return a * np.exp(-b * t) if part else t  # of each part another function
 
     def fit() -> Any:
         return tg.optimize.curve_fit(model, T, 2 * np.exp(-0.3 * T), p0=[1.0, 1.0])[0]

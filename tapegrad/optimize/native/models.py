@@ -14,6 +14,7 @@ import numpy as np
 
 from tapegrad.errors import name_of
 from tapegrad.frontend.tensor.static_keys import IdentityKey, token
+from tapegrad.implicit.known import recurring
 from tapegrad.transforms.jit import Jit, jit
 
 _KEPT = 8  # models
@@ -87,6 +88,7 @@ def _recorded_once(model: _Model, fuse: bool | None) -> Jit[..., Any]:
 def of_vector(model: Callable[..., Any], t: Any, size: int, fuse: bool | None) -> Jit[..., Any]:
     """Return the model as a function of the vector of its parameters, already recorded if it was used recently."""
     copy, content = _own(t)
+    model = recurring(model).stated
     function = OfVector(model, copy, size)
     if content is None:
         return jit(function, fuse=fuse)

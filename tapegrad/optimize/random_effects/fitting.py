@@ -6,12 +6,14 @@ from typing import Any
 import numpy as np
 
 from tapegrad.engine.runtime.messages.progress import Progress
-from tapegrad.errors import NoModeError
+from tapegrad.errors import NoModeError, check_function
 from tapegrad.optimize.interruption import MESSAGE, MINIMIZE_STATUS, BestPoint, interrupts
 from tapegrad.optimize.random_effects.fit import LaplaceFit
 from tapegrad.optimize.random_effects.model import LatentModel
 from tapegrad.optimize.random_effects.search import ModeToMode
 from tapegrad.pytree import flatten
+from tapegrad.transforms.base import replayable
+from tapegrad.transforms.jit import jit
 
 _WITHOUT_GRADIENT = frozenset({"nelder-mead", "powell", "cobyla", "cobyqa"})
 _OF_HESSIANS = frozenset({"dogleg", "trust-exact", "trust-krylov", "trust-ncg"})
@@ -31,6 +33,9 @@ def fit(
     if "jac" in options:
         raise TypeError("laplace: the gradient is exact, so leave out jac=")
     _check_method(method, options)
+    if options.get("callback"):  # which may assign to what the function closes over
+        check_function("laplace", function)
+        function = jit(function) if replayable(function) is None else function
     model = LatentModel(function, x0, random, args, map_)
     free = model.tied.collected(model.start)
     if isinstance(options.get("bounds"), dict):

@@ -10,6 +10,7 @@ from tapegrad.errors import check_function
 from tapegrad.frontend.functions.shapes.flat_structures import LeafLayout, joined, taken_apart
 from tapegrad.frontend.functions.sparse_systems.cholesky import SparseCholesky, SparseFactor
 from tapegrad.frontend.tensor.tensor import is_tensor
+from tapegrad.implicit.known import recurring
 from tapegrad.latent.effects import checked_random
 from tapegrad.latent.laplace import WithMode
 from tapegrad.latent.tied import Tied, tied
@@ -18,7 +19,6 @@ from tapegrad.transforms.base import Transform, replayable, without_jit
 from tapegrad.transforms.grad import grad, value_and_grad
 from tapegrad.transforms.jacobians.jacobian import jacobian
 from tapegrad.transforms.jacobians.sparse import lower_hessian
-from tapegrad.transforms.jit import jit
 
 _FLOAT64 = np.dtype(np.float64)
 
@@ -96,7 +96,7 @@ class LatentModel:
                 f"laplace: random={random!r} has no elements, so there is nothing to integrate out"
             )
         self.tied: Tied = tied(self.layout, self.start, map_)
-        recorded = function if replayable(function) is not None else jit(function)
+        recorded = function if replayable(function) is not None else recurring(function).recorded
         self.joint = joint = _OfVectors(recorded, self.roles, (self.layout, self.effects_layout), self.tied)
         self.marginal = value_and_grad(WithMode(joint, 1), has_aux=True)
         self._hessian = lower_hessian(joint, 1)
