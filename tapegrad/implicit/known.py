@@ -21,7 +21,7 @@ from tapegrad.pytree import flatten, replaced
 from tapegrad.transforms.jit import Jit, jit
 
 _KEPT = 64  # functions and what their arguments look like
-_MAX_SMALL_BYTES = 16 << 20  # of arrays in closures that are kept from the first time on
+_MAX_KEPT_BYTES = 16 << 20  # of arrays in closures that are kept from the first time on
 _ASSIGN = ("STORE_DEREF", "DELETE_DEREF")
 _SMALL = (
     bool, int, float, complex, str, bytes, type(None), type, np.dtype, np.ufunc,
@@ -82,8 +82,8 @@ def known(function: Callable[..., Any], args: Any, key: Hashable) -> KnownFuncti
 def recurring(function: Callable[..., Any]) -> KnownFunction:
     """Return a user's function with its recordings, the same for functions that do the same.
 
-    These have one code, and the same in their closures and defaults: equal numbers and texts, else the same objects, and
-    functions that do the same. The closure is a copy, so what is assigned to its variables later is not seen.
+    These have one code, and the same in their closures and defaults: equal numbers and texts, functions that do the
+    same, else the same objects. The closure is a copy, so what is assigned to its variables later is not seen.
     """
     like, values = lifted(function, ())
     if not isinstance(like, LiftedFunction) or flatten(values)[0]:  # Tensors: constants of one call
@@ -91,7 +91,7 @@ def recurring(function: Callable[..., Any]) -> KnownFunction:
     found = _recurring.pop(like.key, None)
     if found is None:
         found = KnownFunction(like.bound(values))
-    if hash(like.key) in _met or _bytes_of(function) <= _MAX_SMALL_BYTES:
+    if hash(like.key) in _met or _bytes_of(function) <= _MAX_KEPT_BYTES:
         _recurring[like.key] = found
         for old in list(_recurring)[:-_KEPT]:
             _recurring.pop(old, None)
