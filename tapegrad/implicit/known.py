@@ -23,7 +23,7 @@ from tapegrad.transforms.jit import Jit, jit
 _KEPT = 64  # functions and what their arguments look like
 _MAX_KEPT_BYTES = 16 << 20  # of arrays in closures that are kept from the first time on
 _ASSIGN = ("STORE_DEREF", "DELETE_DEREF")
-_SMALL = (
+_WITHOUT_ARRAYS = (
     bool, int, float, complex, str, bytes, type(None), type, np.dtype, np.ufunc,
     types.FunctionType, types.BuiltinFunctionType, types.ModuleType,
 )  # fmt: skip
@@ -112,7 +112,7 @@ def _bytes_of(value: Any, above: tuple[Any, ...] = ()) -> float:
     if type(value) in (list, tuple, dict):
         parts = value.values() if type(value) is dict else value
         return sum(_bytes_of(part, above) for part in parts)
-    return 0 if type(value) in _SMALL or isinstance(value, np.generic) else math.inf
+    return 0 if type(value) in _WITHOUT_ARRAYS or isinstance(value, np.generic) else math.inf
 
 
 def _look(leaf: Any) -> Any:
