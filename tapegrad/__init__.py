@@ -92,6 +92,7 @@ _LATE = {
     "tapegrad.loops.cond": ("cond", "switch"),
     "tapegrad.loops.scan": ("scan",),
     "tapegrad.loops.while_loop": ("fori_loop", "while_loop"),
+    "tapegrad.optimize.solutions.propagation": ("propagate",),
     "tapegrad.testing.check_grads": ("check_grads",),
     "tapegrad.transforms.checkpoint": ("checkpoint",),
     "tapegrad.transforms.compiled.compiled": ("Compiled", "compile", "load"),

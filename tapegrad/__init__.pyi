@@ -237,6 +237,7 @@ from tapegrad.loops.cond import switch as switch
 from tapegrad.loops.scan import scan as scan
 from tapegrad.loops.while_loop import fori_loop as fori_loop
 from tapegrad.loops.while_loop import while_loop as while_loop
+from tapegrad.optimize.solutions.propagation import propagate as propagate
 from tapegrad.testing.check_grads import check_grads as check_grads
 from tapegrad.transforms.checkpoint import checkpoint as checkpoint
 from tapegrad.transforms.compiled.compiled import Compiled as Compiled
@@ -304,7 +305,7 @@ __all__ = [
     "nonzero", "not_equal", "number", "object_", "ogrid", "ones", "ones_like", "optimize", "outer",
     "packbits", "pad", "partition", "percentile", "permute_dims", "pi", "piecewise", "place", "poly",
     "poly1d", "polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul", "polynomial", "polysub",
-    "polyval", "positive", "pow", "power", "printoptions", "prod", "promote_types", "ptp", "put",
+    "polyval", "positive", "pow", "power", "printoptions", "prod", "promote_types", "propagate", "ptp", "put",
     "put_along_axis", "putmask", "quantile", "r_", "rad2deg", "radians", "random", "ravel",
     "ravel_multi_index", "real", "real_if_close", "rec", "recarray", "reciprocal", "record", "relu",
     "remainder", "repeat", "require", "reshape", "resize", "result_type", "right_shift", "rint", "roll",

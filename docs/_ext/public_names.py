@@ -120,8 +120,8 @@ def _subjects() -> dict[str, Subject]:
     return {
         "transforms": Subject(
             "Derivatives and transforms",
-            "`grad`, `jacobian`, `hessian`, `hvp`, `jvp`, `vjp`; `jit`, `vmap`, `compile`; derivatives of solutions.",
-            ("transforms.", "implicit.", "latent."),
+            "`grad`, `jacobian`, `hessian`, `hvp`, `jvp`, `vjp`; `jit`, `vmap`, `compile`, `propagate`; of solutions.",
+            ("transforms.", "implicit.", "latent.", "optimize.solutions.propagation"),
         ),
         "loops": Subject(
             "Loops and branches",

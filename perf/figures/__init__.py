@@ -25,6 +25,7 @@ from perf.figures.native import NATIVE
 from perf.figures.odes import ODES
 from perf.figures.operations import OPERATION
 from perf.figures.profiles import PROFILES
+from perf.figures.propagation import PROPAGATION
 from perf.figures.pymc_models import PYMC_MODELS
 from perf.figures.races import RACES
 from perf.figures.random_effects import RANDOM_EFFECTS
@@ -47,6 +48,7 @@ FIGURES: dict[str, Figure] = {
         *CERTIFICATES,
         *STRUCTURES,
         *PROFILES,
+        *PROPAGATION,
         *OPERATION,
         *FUNCTIONS,
         *RACES,

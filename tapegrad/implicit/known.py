@@ -62,12 +62,7 @@ def known(function: Callable[..., Any], args: Any, key: Hashable) -> KnownFuncti
     What closes over something is kept from the second time on: that may be large, and need not come again.
     """
     leaves, definition = flatten(args)
-    parts: tuple[Any, ...] = (IdentityKey(function),)
-    if isinstance(function, LiftedFunction):
-        parts = function.key
-    elif type(function) is types.MethodType:  # it is made anew at each look
-        parts = IdentityKey(function.__self__), IdentityKey(function.__func__)
-    full = (*parts, key, definition, *map(_look, leaves))
+    full = (*_identity(function), key, definition, *map(_look, leaves))
     found = _kept.get(full)
     if found is None:
         found = KnownFunction(function)
@@ -86,16 +81,17 @@ def recurring(function: Callable[..., Any]) -> KnownFunction:
     same, else the same objects. The closure is a copy, so what is assigned to its variables later is not seen.
     """
     like, values = lifted(function, ())
-    if not isinstance(like, LiftedFunction) or flatten(values)[0]:  # Tensors: constants of one call
+    if flatten(values)[0]:  # Tensors: constants of one call
         return KnownFunction(function)
-    found = _recurring.pop(like.key, None)
+    key = _identity(like)
+    found = _recurring.pop(key, None)
     if found is None:
-        found = KnownFunction(like.bound(values))
-    if hash(like.key) in _met or _bytes_of(function) <= _MAX_KEPT_BYTES:
-        _recurring[like.key] = found
+        found = KnownFunction(like.bound(values) if isinstance(like, LiftedFunction) else function)
+    if hash(key) in _met or _bytes_of(function) <= _MAX_KEPT_BYTES:
+        _recurring[key] = found
         for old in list(_recurring)[:-_KEPT]:
             _recurring.pop(old, None)
-    _met.append(hash(like.key))
+    _met.append(hash(key))
     return found
 
 
@@ -113,6 +109,15 @@ def _bytes_of(value: Any, above: tuple[Any, ...] = ()) -> float:
         parts = value.values() if type(value) is dict else value
         return sum(_bytes_of(part, above) for part in parts)
     return 0 if type(value) in _WITHOUT_ARRAYS or isinstance(value, np.generic) else math.inf
+
+
+def _identity(function: Any) -> tuple[Any, ...]:
+    """Return a key that is equal for functions that do the same."""
+    if isinstance(function, LiftedFunction):
+        return function.key
+    if type(function) is types.MethodType:  # it is made anew at each look
+        return IdentityKey(function.__self__), IdentityKey(function.__func__)
+    return (IdentityKey(function),)
 
 
 def _look(leaf: Any) -> Any:

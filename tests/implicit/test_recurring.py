@@ -145,13 +145,45 @@ def test_a_function_that_assigns_to_what_it_reads_is_run_anew() -> None:
         nonlocal runs
         runs += 1
 
-    def assigning(p: Any) -> Any:
-        nonlocal runs
-        runs += 1
-        return p + runs
+    def assigning() -> Callable[..., Any]:
+        def function(p: Any) -> Any:
+            nonlocal runs
+            runs += 1
+            return p + runs
 
-    for each in (assigning, lambda p: (count(), p + runs)[1]):
-        assert recurring(each) is not recurring(each)
+        return function
+
+    for make in (assigning, lambda: lambda p: (count(), p + runs)[1]):
+        known = [recurring(make()) for _ in range(3)]
+        assert len(set(known)) == 3
+        assert known[0].stated.__closure__ is not None
+        assert all(each.stated(1.0) == 1.0 + runs for each in known), (
+            "with the variables of the function around"
+        )
+
+
+class Model:
+    """A model with its data."""
+
+    def __init__(self, target: float) -> None:
+        self.target = target
+
+    def __call__(self, p: Any) -> Any:
+        next(CALLS)
+        return (p[0] - self.target) ** 2
+
+    loss = __call__
+
+
+def test_ufuncs_methods_and_objects_are_kept() -> None:
+    assert recurring(np.square) is recurring(np.square)
+    model = Model(2.0)
+    for function in (model, model.loss):
+        counts = [recorded(lambda: tg.optimize.minimize(function, np.zeros(1))) for _ in range(3)]  # noqa: B023
+        assert counts == [1, 1, 0], "kept from the second time on"
+    assert recorded(lambda: tg.optimize.minimize(model.loss, np.zeros(1))) == 0
+    model.target = 3.0
+    assert tg.optimize.minimize(model.loss, np.zeros(1)).x[0] == pytest.approx(3.0)
 
 
 def test_tensors_in_closures_are_those_of_the_call() -> None:

@@ -1,4 +1,4 @@
-"""Roots, fixed points and minima that are differentiated by the arguments of the user's function.
+"""Roots, fixed points and minima with derivatives by the arguments of the user's function; uncertainties of results.
 
 In reading order; each imports only those above it:
 
@@ -7,4 +7,5 @@ In reading order; each imports only those above it:
     root                           `root`
     fixed_point                    `fixed_point`
     minima                         minima of `minimize` and `least_squares` with derivatives
+    propagation                    `propagate`: uncertainties of results, given those of values
 """
