@@ -115,6 +115,17 @@ def regular(a):
     return a + 3.0 * np.eye(a.shape[-1])
 
 
+def in_band(above):
+    """Return a function from bands and right sides to solutions, whose matrices are far from singular."""
+
+    def solution(a, b):
+        below = a.shape[-2] - 1 - above
+        main = 3.0 * (np.arange(a.shape[-2]) == above)[:, None]
+        return tg.linalg.solve_banded((below, above), a + main, b)
+
+    return solution
+
+
 def positive(a):
     """Positive definite matrices with eigenvalues of their own."""
     return a @ tg.swapaxes(a, -1, -2) + np.diag(np.arange(a.shape[-1]) + 1.0)
@@ -340,6 +351,15 @@ CASES = {
         (lambda a, b: tg.linalg.solve_triangular(regular(a).T, b, trans=1), [(3, 3), (2, 3, 2)]),
         (lambda a, b: tg.linalg.solve_triangular(a / 3, b, lower=True, unit_diagonal=True), [(3, 3), (3, 2)]),
         (lambda a, b: tg.linalg.solve_triangular(regular(a), b[::-1], trans="T"), [(2, 13, 13), (13, 2)]),
+    ],
+    "solve_banded": [
+        (in_band(1), [(3, 5), (5,)]),
+        (in_band(0), [(3, 4), (4, 2)]),
+        (lambda a, b: in_band(1)(a, b[::-1]), [(2, 4), (4, 2)]),
+        (in_band(2), [(4, 4), (2, 4, 2)]),
+        (in_band(1), [(2, 1, 3, 4), (2, 4, 1)]),
+        (in_band(3), [(6, 2), (2, 3)]),
+        (in_band(1), [(3, 0), (0, 2)]),
     ],
     "cholesky": [(lambda a: tg.linalg.cholesky(positive(a)), [shape]) for shape in [(3, 3), (2, 2, 2), (40, 40)]],
     "sparse_cholesky": [(lambda x: factored(x).logdet(), [(size,)]) for size in CHOLESKY],

@@ -98,6 +98,12 @@ CASES = {
         SQUARE + 4 * np.eye(5),
         TALL,
     ),
+    "solve_banded": (
+        lambda a, b: L.solve_banded((2, 1), a, b),
+        lambda a, b: scipy.linalg.solve_banded((2, 1), a, b),
+        SQUARE[:4] + 4 * np.eye(4)[:, 1:2],
+        TALL,
+    ),
     "eigvalsh": (L.eigvalsh, np.linalg.eigvalsh, SQUARE),
     "eigvalsh, upper": (
         lambda a: L.eigvalsh(a, UPLO="U"), lambda a: np.linalg.eigvalsh(a, UPLO="U"), SQUARE

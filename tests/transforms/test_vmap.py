@@ -531,6 +531,7 @@ SECOND = (
     "scatter_write",
     "lu_solve",
     "solve_triangular",
+    "solve_banded",
     "exchange_rows",
     "gather",
     "matmul",

@@ -229,6 +229,31 @@ class TriangularParams(NamedTuple):
         return _broken_systems(self, operands, result)
 
 
+class BandedParams(NamedTuple):
+    """Parameters of `solve_banded`: those of `LuSolveParams`, and the diagonals below and above the main one.
+
+    Matrices are stored by their diagonals: element ``[i, j]`` is at ``[above + i - j, j]``.
+    """
+
+    matrices: int
+    n: int
+    k: int
+    transpose: int
+    stride: int
+    below: int
+    above: int
+    nan_on_failure: int = 0
+
+    def broken(self, operands: Sequence[OperandView], result: OperandView) -> str:
+        bands, sides = operands
+        fits = sides.size == result.size == self.matrices * self.n * self.k
+        if not fits or not {self.transpose, self.stride} <= {0, 1}:
+            return f"{self}: right sides of shape {sides.shape}, solutions of shape {result.shape}"
+        count = self.matrices if self.stride else 1
+        size = count * (self.below + self.above + 1) * self.n
+        return _broken_stack(self, size, bands, *operands, result)
+
+
 def _broken_systems(params: Any, operands: Sequence[OperandView], result: OperandView) -> str:
     """Describe right sides and solutions of other sizes than the parameters'; empty if all fits."""
     matrices, sides, *_ = operands
@@ -369,6 +394,16 @@ MATRICES: tuple[Structural, ...] = (
         shared_operands=(0,),
         of_columns=True,
         complexes="systems.triangular",
+    ),
+    # x0: diagonals of matrices, x1: right sides
+    _of_matrices(
+        "solve_banded",
+        "systems.banded",
+        (("x0", "y"), ("x0",)),
+        BandedParams,
+        shared_operands=(0,),
+        of_columns=True,
+        complexes="systems.banded",
     ),
     _of_matrices("cholesky", "systems.cholesky", (("y",),), SquareParams, complexes="complexes.cholesky"),
     _of_matrices("expm", "spectra.expm", (("x0",),), SquareParams, complexes="spectra.expm"),

@@ -13,4 +13,5 @@ In reading order; each imports only those above it:
     lu_factor                      LU factors as differentiable matrices, and row exchanges
     qr                             QR factors
     triangular                     solutions of triangular systems
+    banded                         solutions of systems with banded matrices
 """

@@ -66,7 +66,7 @@ def exchange_pair(a: Matrix, i: int, other: int, zero: Any) -> None:
 
 
 @always_inline
-def _pivot_size(value: Any) -> float:
+def pivot_size(value: Any) -> float:
     """Return the size by which rows are chosen; of a complex number LAPACK's, the sum of both parts' sizes."""
     if np.iscomplexobj(value):
         return abs(value.real) + abs(value.imag)
@@ -78,9 +78,9 @@ def _factor_fixed(a: int, exchanges: int, n: int, zero: Any) -> None:
     """Factor a matrix of few rows; inlined with a constant `n`, so that the loops are unrolled."""
     size = size_of(zero)
     for k in range(n):
-        found, largest = k, _pivot_size(load_at(a, (k + n * k) * size, zero))
+        found, largest = k, pivot_size(load_at(a, (k + n * k) * size, zero))
         for i in range(k + 1, n):
-            value = _pivot_size(load_at(a, (i + n * k) * size, zero))
+            value = pivot_size(load_at(a, (i + n * k) * size, zero))
             if value > largest:
                 found, largest = i, value
         store_i32(exchanges, k, np.int32(found + 1))

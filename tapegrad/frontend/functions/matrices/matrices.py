@@ -284,21 +284,21 @@ def rules_of_systems(
         b_bar = conjugate(solution(step, conjugate(step.dense(y_bar, -1)), 1 - transpose))
         bars: dict[int, Value] = {1: b_bar} if step.asks(1) else {}
         if step.asks(0):
-            bars[0] = part(step, -_outer(_columns(b_bar), _columns(conjugate(step.y)), transpose))
+            bars[0] = part(step, -_outer(columns(b_bar), columns(conjugate(step.y)), transpose))
         return bars
 
     def forward(step: Step, a_dot: Value | None, b_dot: Value | None, *_: None) -> Value:
         terms = [] if b_dot is None else [step.dense(b_dot, 1)]
         if a_dot is not None:
             own = part(step, step.dense(a_dot, 0))
-            moved = matmul(transposed(own) if step.params.transpose else own, _columns(step.y))
+            moved = matmul(transposed(own) if step.params.transpose else own, columns(step.y))
             terms.append(-reshape(moved, step.y.shape))
         return solution(step, total(terms), step.params.transpose)
 
     return Rules(reverse, forward)
 
 
-def _columns(x: Tensor) -> Tensor:
+def columns(x: Tensor) -> Tensor:
     """Return right sides or solutions as matrices."""
     return reshape(x, (*x.shape, 1)) if x.ndim == 1 else x
 
