@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy import integrate
+from scipy import integrate, sparse
 
 from perf.figures.base import Figure, Outcome, Settings, times_faster
 from perf.peers import Unavailable, tapegrad
@@ -172,6 +172,43 @@ def _measure(problem: Problem, settings: Settings) -> Outcome:
     return Outcome(targets, timings, notes)
 
 
+_POINTS, _END = 1000, 0.1
+_START = np.sin(np.pi * np.arange(1, _POINTS + 1) / (_POINTS + 1))
+
+
+def _diffusion(t: Any, u: Any, rate: Any) -> Any:
+    whole = np.concatenate([[0.0], u, [0.0]])
+    return rate * (whole[2:] - 2 * whole[1:-1] + whole[:-2]) * (_POINTS + 1) ** 2
+
+
+def _measure_diffusion(settings: Settings) -> Outcome:
+    """Race the solvers of a line of points, whose states decay by a known factor."""
+    if "tapegrad" in settings.without:
+        raise Unavailable("tapegrad is left out")
+    tg, options = tapegrad(), {"rtol": 1e-6, "atol": 1e-9}
+    slope = -4 * np.sin(np.pi / (2 * (_POINTS + 1))) ** 2 * (_POINTS + 1) ** 2 * _END
+    value = np.sum(_START) * np.exp(slope)
+    sparsity = sparse.diags_array([1.0, 1.0, 1.0], offsets=[-1, 0, 1], shape=(_POINTS, _POINTS))
+
+    def total(solve: Any, method: str, rate: Any, **others: Any) -> Any:
+        found = solve(_diffusion, (0, _END), _START, method, [_END], args=(rate,), **options, **others)
+        return np.sum(found.y)
+
+    contenders, answers = [], []
+    for method in ("Radau", "Rodas5P"):
+        f = tg.jit(partial(total, tg.integrate.solve_ivp, method))
+        contenders.append(Contender(f"tapegrad, {method}, value", partial(f, 1.0), lambda found: (found,)))
+        contenders.append(
+            Contender(f"tapegrad, {method}, value and gradient", partial(tg.value_and_grad(f), 1.0))
+        )
+        answers += [(value,), (value, slope * value)]
+    by_scipy = partial(total, integrate.solve_ivp, "Radau", 1.0, jac_sparsity=sparsity)
+    contenders.append(Contender("SciPy, Radau with jac_sparsity, value", by_scipy, lambda found: (found,)))
+    answers.append((value,))
+    timings = race(contenders, answers, settings.budget, TOLERANCE)
+    return Outcome(times_faster(contenders[0].name, [("SciPy", 1.5)], timings), timings)
+
+
 ODES = (
     Figure("ode", "Lotka-Volterra by solve_ivp, RK45, rtol 1e-6, 11 outputs", partial(_measure, LOTKA)),
     Figure("stiff", "Robertson by solve_ivp, stiff, rtol 1e-6, 6 outputs", partial(_measure, ROBERTSON)),
@@ -179,5 +216,8 @@ ODES = (
         "ode-complex",
         "A ladder of three levels by solve_ivp, RK45, rtol 1e-6, 11 outputs of complex numbers",
         partial(_measure, LADDER),
+    ),
+    Figure(
+        "ode-diffusion", f"Diffusion along {_POINTS:,} points by solve_ivp, rtol 1e-6", _measure_diffusion
     ),
 )

@@ -4,9 +4,9 @@ In reading order; each imports only those above it:
 
     tableaus                       coefficients of explicit methods
     method                         explicit methods: one step, its error, its interpolant
+    systems                        linear systems with the Jacobian of the slope, dense or in a band
     rosenbrock                     Rodas5P, for stiff equations
     arguments                      SciPy's arguments, checked
-    implied                        numbers that equations determine, with their derivatives
     events                         times at which something happens
     steps                          step sizes, and the loop over steps
     outputs                        the solution at given times, and derivatives by what was not reached

@@ -43,7 +43,14 @@ class SlopeFunction:
         Whether it takes states as columns.
     y0
         The first state.
+
+    Attributes
+    ----------
+    jacobian
+        Its Jacobian by the state, for implicit methods.
     """
+
+    jacobian: Any = None
 
     def __init__(self, name: str, fun: Callable[..., Any], args: Any, vectorized: bool, y0: Any) -> None:
         check_function(name, fun)

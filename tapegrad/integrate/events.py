@@ -14,8 +14,8 @@ from tapegrad.frontend.conversions.complex_views import complex_of
 from tapegrad.frontend.functions.shapes.flat_structures import pairs_in
 from tapegrad.frontend.tensor.modes import no_grad
 from tapegrad.integrate.arguments import is_recording, numbers, plain, with_arguments
-from tapegrad.integrate.implied import of_equation
 from tapegrad.integrate.method import AcceptedStep, RightSide, StepMethod, like
+from tapegrad.integrate.systems import of_equation
 from tapegrad.loops.carry import leaf_of, real_leaf_of
 from tapegrad.loops.while_loop import repeated
 from tapegrad.transforms.jacobians.jacobian import jacfwd

@@ -1,6 +1,6 @@
 """Explicit Runge-Kutta methods: one step, its error and its interpolant, on Tensors or arrays."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -10,7 +10,19 @@ from tapegrad.frontend.functions.shapes.flat_structures import pairs_in
 from tapegrad.integrate.tableaus import DOP853, RK4, RK23, RK45, Row, Tableau
 from tapegrad.transforms.stop_gradient import stop_gradient
 
-RightSide = Callable[[Any, Any], Any]
+
+class RightSide(Protocol):
+    """Right side of an equation: the slope at a time and a state.
+
+    Attributes
+    ----------
+    jacobian
+        Its Jacobian by the state, for implicit methods.
+    """
+
+    jacobian: Any
+
+    def __call__(self, t: Any, y: Any) -> Any: ...
 
 
 class StepMethod(Protocol):

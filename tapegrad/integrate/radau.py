@@ -15,9 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tapegrad.frontend.tensor.modes import restoring, thread
-from tapegrad.integrate.implied import of_equation
 from tapegrad.integrate.method import AcceptedStep, RightSide, like, rms_norm, weighted
-from tapegrad.integrate.rosenbrock import LinearSystem, jacobian, shifted
 from tapegrad.integrate.steps import (
     FAILED,
     MAX_FACTOR,
@@ -28,6 +26,7 @@ from tapegrad.integrate.steps import (
     added,
     to_next,
 )
+from tapegrad.integrate.systems import Jacobian, of_stages
 from tapegrad.loops.while_loop import repeated
 from tapegrad.transforms.stop_gradient import stop_gradient
 
@@ -160,23 +159,15 @@ class NewtonState(NamedTuple):
 
 
 class Matrices:
-    """Matrices of the iteration, factored: real, and as real matrices of twice the size the complex ones."""
+    """Matrices of the iteration, factored: a real and a complex one."""
 
-    def __init__(self, jacobian: Any, h: Any) -> None:
-        count = jacobian.shape[0]
-        identity = np.eye(count, dtype=jacobian.dtype)
-        real, imaginary = (part / h for part in _COMPLEX)
-        middle, across = shifted(jacobian, real), imaginary * identity
-        whole = np.concatenate(
-            [np.concatenate([middle, -across], axis=1), np.concatenate([across, middle], axis=1)]
-        )
-        self.real = LinearSystem(shifted(jacobian, _REAL / h))
-        self._complex, self._count = LinearSystem(whole), count
+    def __init__(self, jacobian: Jacobian, matrix: Any, h: Any) -> None:
+        self.real = jacobian.system(matrix, _REAL / h)
+        self._complex = jacobian.complex_system(matrix, *(part / h for part in _COMPLEX))
 
     def all(self, rights: Three) -> Three:
         """Return the solutions for three right sides, of which two are the parts of a complex one."""
-        both = self._complex(np.concatenate(rights[1:]))
-        return self.real(rights[0]), both[: self._count], both[self._count :]
+        return self.real(rights[0]), *self._complex(*rights[1:])
 
 
 @dataclass(frozen=True)
@@ -260,16 +251,12 @@ def differentiable(fun: RightSide, t: Any, y: Any, h: Any, stages: Three) -> Thr
         moved = _product(_A, stage_slopes(fun, t, y, h, apart(flat)))
         return flat - like(h, y) * np.concatenate(moved)
 
-    def matrix(flat: Any, t: Any, y: Any, h: Any) -> Any:
+    def jacobians(flat: Any, t: Any, y: Any, h: Any) -> tuple[Any, ...]:
         stages = zip(_C.tolist(), apart(flat), strict=True)
-        blocks = [like(h, y) * jacobian(fun, t + c * h, y + stage) for c, stage in stages]
-        rows = [
-            np.concatenate([weight * block for weight, block in zip(row, blocks, strict=True)], axis=1)
-            for row in _A.tolist()
-        ]
-        return np.eye(3 * count, dtype=y.dtype) - np.concatenate(rows)
+        return h, *(fun.jacobian.at(t + c * h, y + stage) for c, stage in stages)
 
-    return apart(of_equation(residual, matrix, np.concatenate(stages), [t, y, h]))
+    system = fun.jacobian.stage_system(_A, jacobians)
+    return apart(of_stages(residual, system, np.concatenate(stages), [t, y, h]))
 
 
 class RadauIntegration(Integration):
@@ -283,7 +270,7 @@ class RadauIntegration(Integration):
         """Return what the first step depends on."""
         slope = stop_gradient(slope)
         no, none, one = np.zeros((), np.bool_), np.asarray(np.nan), np.ones(())
-        matrix = np.zeros((slope.size, slope.size), slope.dtype)
+        matrix = self.fun.jacobian.at_rest(slope)
         return Control(slope, matrix, ~no, ~no, none, size, none, none, no, no, one, one * 0)
 
     @restoring
@@ -297,14 +284,14 @@ class RadauIntegration(Integration):
         size, too_small, control = self._wanted(state)
         t_new, h_new = self._ends(state.t, size)
         t, h = stop_gradient((state.t, h_new))
-        due = np.where(control.is_due, jacobian(self.fun, t, y), control.jacobian)
+        due = np.where(control.is_due, self.fun.jacobian.at(t, y), control.jacobian)
         factored = np.where(np.isnan(control.factored), h, control.factored)
         anew = np.isnan(control.factored) & ~too_small
         factorizations = added(control.factorizations, 2, anew)
         control = control._replace(
             jacobian=stop_gradient(due), factored=factored, factorizations=factorizations
         )
-        matrices = Matrices(control.jacobian, like(factored, y))
+        matrices = Matrices(self.fun.jacobian, control.jacobian, like(factored, y))
         attempt = Attempt(self.fun, t, y, h, self.atol + abs(y) * self.rtol, matrices, self._tolerance())
         found = attempt.stages(self._guess(state, t, y, h))
         stages = _product(_T, found.transformed)

@@ -13,10 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.frontend.functions.matrices.systems import inv, lu_factor, lu_solve
 from tapegrad.frontend.tensor.modes import restoring, thread
 from tapegrad.integrate.method import AcceptedStep, RightSide, like, rms_norm, weighted
-from tapegrad.transforms.jacobians.jacobian import jacfwd
 from tapegrad.transforms.jvp import jvp
 
 _GAMMA = 0.21193756319429014
@@ -56,7 +54,6 @@ _INTERPOLANT = (
     (11.419903575922262, 2.8879645146136994, 72.92137995996029, 80.12511834622643, -52.072871366152654,
      -59.78993625266729, -0.15582684282751913, 4.883087185713722),
 )  # fmt: skip
-_MAX_INVERTED_ROWS = 8
 
 
 class Rodas5P:
@@ -83,7 +80,7 @@ class Rodas5P:
             nan_on_failure=True
         )  # of a singular matrix: a smaller step has another one
         size = like(h, y)
-        system = LinearSystem(shifted(jacobian(fun, t, y), 1 / (size * _GAMMA)))
+        system = fun.jacobian.system(fun.jacobian.at(t, y), 1 / (size * _GAMMA))
         _, of_time = jvp(lambda t: fun(t, y), (t,), (np.ones(()),))
         stages: list[Any] = []
         at = y
@@ -107,39 +104,3 @@ class Rodas5P:
         second, third, fourth, _ = step.memory
         rest = 1 - x
         return rest * step.y + x * (step.end + rest * (second + x * (third + x * fourth)))
-
-
-class LinearSystem:
-    """Systems with one matrix: by its inverse if it is small, otherwise by its factors.
-
-    Columns times numbers are elementwise, and so in one segment with the rest of a step.
-    """
-
-    def __init__(self, matrix: Any) -> None:
-        count = matrix.shape[0]
-        self._is_small = count <= _MAX_INVERTED_ROWS
-        if self._is_small:
-            inverse = inv(matrix)
-            # Here and not in the loops that solve: Tensors from outside have no views there
-            self._parts = tuple(inverse[:, k] for k in range(count))
-        else:
-            self._parts = lu_factor(matrix)
-
-    def __call__(self, right: Any) -> Any:
-        """Return the solution for a right side."""
-        if not self._is_small:
-            return lu_solve((self._parts[0], self._parts[1]), right)
-        solution = self._parts[0] * right[0]
-        for k, column in enumerate(self._parts[1:], 1):
-            solution = solution + column * right[k]
-        return solution
-
-
-def jacobian(fun: RightSide, t: Any, y: Any) -> Any:
-    """Return the derivatives of the slope by the state, of shape (n, n)."""
-    return jacfwd(lambda y: fun(t, y))(y)
-
-
-def shifted(matrix: Any, shift: Any) -> Any:
-    """Return a multiple of the identity minus a matrix."""
-    return shift * np.eye(matrix.shape[0], dtype=matrix.dtype) - matrix

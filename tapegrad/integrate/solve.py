@@ -28,6 +28,7 @@ from tapegrad.integrate.radau import Radau, RadauIntegration
 from tapegrad.integrate.result import OdeResult, result_of
 from tapegrad.integrate.rosenbrock import Rodas5P
 from tapegrad.integrate.steps import Integration, State
+from tapegrad.integrate.systems import jacobian_of
 from tapegrad.loops.scan import scanned
 from tapegrad.transforms.stop_gradient import stop_gradient
 
@@ -50,6 +51,7 @@ def solve_ivp(  # noqa: PLR0913  SciPy's arguments
     atol: Any = 1e-6,
     max_step: float = np.inf,
     first_step: float | None = None,
+    jac_sparsity: Any = None,
 ) -> OdeResult:
     """Solve ``dy/dt = fun(t, y, *args)`` with ``y(t0) = y0``, as `scipy.integrate.solve_ivp` does, with derivatives.
 
@@ -85,6 +87,9 @@ def solve_ivp(  # noqa: PLR0913  SciPy's arguments
         Tolerances: the estimated error of a step is at most ``atol + rtol * abs(y)``.
     max_step, first_step : float, optional
         Bound of the sizes of steps, and size of the first one.
+    jac_sparsity : array_like or sparse matrix, shape (n, n), or False, optional
+        Where the Jacobian of `fun` by the state may be other than zero, for methods for stiff problems. By default it
+        is detected for 32 states or more; `False` takes a dense matrix.
 
     Returns
     -------
@@ -120,7 +125,9 @@ def solve_ivp(  # noqa: PLR0913  SciPy's arguments
     constant. They have the accuracy of the solution, and differ from differences of solutions with other steps by as
     much as the tolerance. For second derivatives pass Tensors that `fun` indexes by `args`.
 
-    The methods for stiff problems take the Jacobian from derivatives of `fun`. Steps of Rodas5P are differentiated as
+    The methods for stiff problems take the Jacobian from derivatives of `fun`. If it is sparse, as of an equation in
+    space, its entries take a few sweeps, and systems are solved by its band: states are numbered so that it is narrow
+    (Cuthill and McKee), and where it is not, the matrix is dense. Steps of Rodas5P are differentiated as
     they are, the Jacobian included; the stages of Radau's method and the times of events by the implicit function
     theorem, which is exact where the equations that they solve are: up to what Newton's iteration has left, a small
     part of the tolerance. Where a solution jumps, the step there does not move with it in the derivative, which then
@@ -157,8 +164,9 @@ def solve_ivp(  # noqa: PLR0913  SciPy's arguments
     (array([ 2.019275, -0.102919]), array([ 2.019275, -0.102919]))
     """
     integration, t_eval = integration_of(
-        fun, t_span, y0, method, t_eval, args, rtol, atol, vectorized, events, max_step, first_step
-    )
+        fun, t_span, y0, method, t_eval, args, rtol, atol, vectorized, events, max_step, first_step,
+        jac_sparsity=jac_sparsity,
+    )  # fmt: skip
     if is_recording():
         if dense_output or t_eval is None:
             raise UnsupportedError(
@@ -192,6 +200,7 @@ def integration_of(  # noqa: PLR0913  SciPy's arguments
     max_step: float = np.inf,
     first_step: float | None = None,
     may_repeat: bool = False,
+    jac_sparsity: Any = None,
 ) -> tuple[Integration, Any]:
     """Return the integration for the arguments of `solve_ivp`, and the times of the results; raise if any is wrong.
 
@@ -209,8 +218,11 @@ def integration_of(  # noqa: PLR0913  SciPy's arguments
         t_eval = evaluation_times(t_eval, begin, end, direction, may_repeat)
     step_sizes(max_step, first_step, begin, end, solver.fixed)
     times_vary = any(map(is_tensor, (begin, end, t_eval)))
+    slope = SlopeFunction("solve_ivp", fun, args, vectorized, y0)
+    if solver.implicit:
+        slope.jacobian = jacobian_of(slope, begin, y0, jac_sparsity)
     integration = (RadauIntegration if method == "Radau" else Integration)(
-        solver, SlopeFunction("solve_ivp", fun, args, vectorized, y0), begin, end, direction, y0,
+        solver, slope, begin, end, direction, y0,
         *tolerances(rtol, atol, y0), max_step, first_step, times_vary,
         None if events is None else Events(events, args),
     )  # fmt: skip

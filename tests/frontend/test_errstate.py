@@ -29,7 +29,10 @@ VALUES: dict[str, tuple[Callable[[Any], Any], np.ndarray]] = {
     "solve": (lambda a: weighted(tg.linalg.solve(a, side)), SINGULAR),
     "lu_solve": (lambda a: weighted(tg.linalg.lu_solve(tg.linalg.lu_factor(a), side)), SINGULAR),
     "solve_triangular": (lambda a: weighted(tg.linalg.solve_triangular(a, side)), np.diag([1.0, 0.0, 1.0])),
-    "solve_banded": (lambda a: weighted(tg.linalg.solve_banded((1, 1), a, side)), np.eye(3)[[0]] * np.ones((3, 1))),
+    "solve_banded": (
+        lambda a: weighted(tg.linalg.solve_banded((1, 1), a, side)),
+        np.eye(3)[[0]] * np.ones((3, 1)),
+    ),
     "eig of nan": (lambda a: weighted(tg.linalg.eig(a)[0]), np.full((N, N), np.nan)),
     "sqrtm": (lambda a: weighted(tg.linalg.sqrtm(a)), NEGATIVE),
     "logm": (lambda a: weighted(tg.linalg.logm(a)), np.zeros((N, N))),

@@ -55,6 +55,24 @@ def lower_hessian(function: Callable[..., Any], argnums: Any) -> "SparseDerivati
     return SparseDerivative(gradient, argnums, "auto", False, "lower", "csr", None)
 
 
+def detected_pattern(function: Callable[..., Any], x: Any) -> Pattern:
+    """Return where the Jacobian of a function by its argument may be other than zero, on the tape of the thread.
+
+    Raises
+    ------
+    DensePatternError
+        If elements depend on so many inputs that their lists do not fit into memory.
+    """
+    run = NestedCall(function, select((x,), 0, "jacobian"), {})
+    derivative = CompressedDerivative(run.tape, run.leaves, [run.value], False, "auto", None)
+    return Pattern(derivative.pattern, derivative.plan.columns)
+
+
+def entries_of(function: Callable[..., Any], x: Any, pattern: Pattern) -> Any:
+    """Return the entries of a Jacobian of a known pattern as a Tensor, on the tape of the thread."""
+    return Entries(function, 0, "auto", False, False, "csr", pattern)(x)[0]
+
+
 def _checked(name: str, sparse: Any, pattern: Any) -> tuple[Format, Pattern | None]:
     """Return the format that the argument `sparse` of a transform asks for, and the pattern.
 

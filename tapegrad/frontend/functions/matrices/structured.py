@@ -17,6 +17,7 @@ from tapegrad.frontend.functions.matrices.matrices import (
     system_of,
     systems,
 )
+from tapegrad.frontend.functions.matrices.systems import solve
 from tapegrad.frontend.functions.matrices.triangles import cho_factor, cho_solve, cholesky
 from tapegrad.frontend.functions.reductions import reductions
 from tapegrad.frontend.functions.shapes.joining import concatenate
@@ -291,10 +292,16 @@ def solve_banded(
             f"{name}: {below} diagonals below the main one and {above} above it are not as many as the rows of ab,"
             f" whose shape is {bands.shape}"
         )
-    bands, side = in_common_dtype(bands, as_numbers(b, name))
+    return band_solved(bands, b, below, above)
+
+
+def band_solved(bands: Any, b: Any, below: int, above: int, transposed: bool = False) -> Tensor:
+    """Return the solutions of systems with banded matrices, or with their transposes."""
+    name = "tapegrad.linalg.solve_banded"
+    bands, side = in_common_dtype(as_inexact(bands, name), as_numbers(b, name))
     system = systems(bands, side, name)
     own = system._replace(a=in_c_order(system.a), b=in_c_order(system.b))
-    return like_vectors(_solved(own, False, below, above), side)
+    return like_vectors(_solved(own, transposed, below, above), side)
 
 
 def _solved(system: Systems, transpose: bool, below: int, above: int) -> Tensor:
@@ -454,9 +461,13 @@ def _product(params: BandedParams, bands: Tensor, x: Tensor) -> Tensor:
     """Return the product of banded matrices, or of their transposes, with columns."""
     rows, is_inside = _rows_of_band(params)
     if not params.transpose:  # of each row the elements of its diagonals, by column
-        rows, is_inside = (each[::-1] for each in _rows_of_band(params._replace(below=params.above, above=params.below)))
+        rows, is_inside = (
+            each[::-1] for each in _rows_of_band(params._replace(below=params.above, above=params.below))
+        )
         bands = bands[..., np.arange(len(rows))[:, None], rows]
-    product: Tensor = reductions.sum(where(is_inside[..., None], bands[..., None] * x[..., rows, :], 0.0), axis=-3)
+    product: Tensor = reductions.sum(
+        where(is_inside[..., None], bands[..., None] * x[..., rows, :], 0.0), axis=-3
+    )
     return product
 
 
