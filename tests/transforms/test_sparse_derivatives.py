@@ -572,3 +572,30 @@ def test_minimize_by_a_sparse_hessian():
         np.testing.assert_allclose(leaf, 1, rtol=1e-5)
     with pytest.raises(ValueError, match="'trust-constr', not for 'BFGS'"):
         tg.optimize.minimize(rosenbrock, X, method="BFGS", sparse=True)
+
+
+PREFIXES = {
+    "cumsum": tg.cumsum,
+    "cumprod": lambda x: tg.cumprod(1 + 0.1 * x),
+    "rows": lambda x: tg.cumsum(x.reshape(2, 3), 1),
+    "columns": lambda x: tg.cumsum(x.reshape(2, 3), 0),
+    "from the end": lambda x: tg.cumsum(x[::-1])[::-1] * x[0],
+    "of sums": lambda x: tg.cumsum(tg.cumsum(x) * x),
+}
+
+
+@pytest.mark.parametrize("name", PREFIXES)
+def test_cumulative_sums_and_products_depend_on_what_is_before(name: str) -> None:
+    function, x = PREFIXES[name], np.arange(1.0, 7.0)
+    derivative = tg.jacobian(function, sparse=True)
+    dense = tg.jacobian(function)(x).reshape(6, 6)
+    np.testing.assert_allclose(derivative(x).toarray(), dense, rtol=1e-14)
+    assert derivative.pattern(x).nnz == np.count_nonzero(dense)
+
+
+def test_long_cumulative_sums_that_are_summed_fit_into_memory() -> None:
+    """The sets of all prefixes would have ten thousand million entries."""
+    derivative = tg.jacobian(lambda x: tg.stack([tg.sum(tg.cumsum(x)), x[0]]), sparse=True)
+    matrix = derivative(np.ones(20_000))
+    assert matrix.nnz == 20_001
+    np.testing.assert_array_equal(matrix.data[:3], [20_000.0, 19_999.0, 19_998.0])

@@ -119,8 +119,9 @@ class Pattern:
         """Shape, entries and colours in words."""
         m, n = self.shape
         share = 100 * self.nnz / (m * n) if m * n else 0.0
+        percent = f"{share:.2g}" if share < 99.5 else "100"  # not 1e+02
         colours = len(np.unique(self.colors[self.colors >= 0]))
-        return f"{m:,} x {n:,}, {self.nnz:,} entries ({share:.2g} %), {colours} colours"
+        return f"{m:,} x {n:,}, {self.nnz:,} entries ({percent} %), {colours} colours"
 
     def _lines(self) -> Iterable[str]:
         """Draw the entries, one character for each or for a block of them."""

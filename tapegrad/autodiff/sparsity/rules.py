@@ -24,6 +24,7 @@ from tapegrad.ops.params import Region
 from tapegrad.ops.row import Row
 from tapegrad.ops.structural.lines import CorrelateParams
 
+_MAX_PREFIX_ENTRIES = 4_000_000  # of all sets of a cumulative sum
 _ITEM = np.dtype(np.int64).itemsize
 
 
@@ -149,6 +150,17 @@ def _lines(of: Dependence) -> np.ndarray:
     """Elements depend on their line."""
     lines = functools.reduce(of.pool.unite, [np.broadcast_to(each, of.shape) for each in of.given])
     return np.broadcast_to(of.pool.unite_lines(lines)[..., None], of.shape)
+
+
+def _prefixes(of: Dependence) -> np.ndarray:
+    """Elements depend on those of their line up to themselves; of long lines on all, for their sets fill the memory."""
+    lines = functools.reduce(of.pool.unite, [np.broadcast_to(each, of.shape) for each in of.given]).copy()
+    sizes = np.diff(of.pool.starts)[lines]
+    if np.cumsum(sizes, axis=-1).sum() > _MAX_PREFIX_ENTRIES:
+        return _lines(of)
+    for k in range(1, of.shape[-1]):
+        lines[..., k] = of.pool.unite(lines[..., k - 1], lines[..., k])
+    return lines
 
 
 def _products(of: Dependence) -> np.ndarray:
@@ -352,6 +364,7 @@ RULES: dict[str, Rule] = {
     "broadcast_sum": _summed,
     "reduction": _summed,
     "scan": _lines,
+    "prefixes": _prefixes,
     "matmul": _products,
     "matrices": _matrices,
     "matrices_last": _matrices_last,

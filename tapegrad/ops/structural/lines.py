@@ -197,7 +197,12 @@ LINES: tuple[Structural, ...] = (
         fused_as="exponentials",
     ),
     Structural(
-        "cumsum", "scan", "lines.scan.cumsum_{direction}_{dtype}", ((),), transpose="sum_from_the_end"
+        "cumsum",
+        "scan",
+        "lines.scan.cumsum_{direction}_{dtype}",
+        ((),),
+        transpose="sum_from_the_end",
+        pattern="prefixes",
     ),
     # x0: factors, x1: terms
     Structural(
@@ -206,6 +211,7 @@ LINES: tuple[Structural, ...] = (
         "lines.recurrence.recurrence_{direction}_{dtype}",
         (("x0", "y"), ("x0",)),
         RecurrenceParams,
+        pattern="prefixes",
     ),
     # of vectors of three components each
     Structural("cross", "scan", "lines.cross.cross_{direction}_{dtype}", (("x1",), ("x0",)), CrossParams),
