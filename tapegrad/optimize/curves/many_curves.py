@@ -56,7 +56,7 @@ def fit(
             "curve_fit: there are no points in Y, or a mask or nan_policy='omit' leaves all of them out"
         )
     starts = np.ascontiguousarray(np.broadcast_to(starts, (count, size)))
-    threads = checked_threads(options.pop("threads", None), "curve_fit")
+    threads = checked_threads(options.pop("threads", None), "curve_fit", count)
     progress, executor = options.pop("progress", None), options.pop("executor", None)
     task = _task(data, starts, absolute_sigma, options)
     if method == "lm" and task.settings.bounded:

@@ -35,10 +35,10 @@ class Worker(Protocol):
         """Enter the results of problems that have begun and not ended, and close sessions."""
 
 
-def checked_threads(threads: Any, who: str) -> int:
-    """Return the number of threads: that of the caller, or all that the process may use."""
+def checked_threads(threads: Any, who: str, count: int = 2) -> int:
+    """Return the number of threads for so many problems: that of the caller, or all that the process may use."""
     if threads is None:
-        return allowed()
+        return allowed() if count > 1 else 1  # which asks the system: as long as a small fit takes
     if isinstance(threads, bool) or int(threads) != threads or threads < 1:
         raise ValueError(f"{who}: threads={threads!r}; it must be a positive integer")
     return int(threads)
