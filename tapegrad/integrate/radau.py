@@ -26,7 +26,7 @@ from tapegrad.integrate.steps import (
     added,
     to_next,
 )
-from tapegrad.integrate.systems import Jacobian, of_stages
+from tapegrad.integrate.systems import SlopeJacobian, of_stages
 from tapegrad.loops.while_loop import repeated
 from tapegrad.transforms.stop_gradient import stop_gradient
 
@@ -161,7 +161,7 @@ class NewtonState(NamedTuple):
 class Matrices:
     """Matrices of the iteration, factored: a real and a complex one."""
 
-    def __init__(self, jacobian: Jacobian, matrix: Any, h: Any) -> None:
+    def __init__(self, jacobian: SlopeJacobian, matrix: Any, h: Any) -> None:
         self.real = jacobian.system(matrix, _REAL / h)
         self._complex = jacobian.complex_system(matrix, *(part / h for part in _COMPLEX))
 

@@ -47,7 +47,7 @@ def of_stages(residual: Residual, system: System, root: Any, operands: Sequence[
     return implied(Equation("solve_ivp", residual, system), root, operands, residual, True)
 
 
-class Jacobian(Protocol):
+class SlopeJacobian(Protocol):
     """Jacobian of a slope by the state, and the linear systems that it is in."""
 
     def at_rest(self, slope: Any) -> Any:
@@ -76,7 +76,7 @@ class Jacobian(Protocol):
         ...
 
 
-def jacobian_of(fun: RightSide, t: Any, y: Any, sparsity: Any) -> Jacobian:
+def jacobian_of(fun: RightSide, t: Any, y: Any, sparsity: Any) -> SlopeJacobian:
     """Return the Jacobian of a slope: dense, or in a band.
 
     Parameters
