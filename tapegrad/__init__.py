@@ -87,6 +87,7 @@ _ROOMS = (
 )
 _LATE = {
     "tapegrad.autodiff.custom.custom_op": ("custom_op",),
+    "tapegrad.interop.in_place.context": ("in_place_of_scipy",),
     "tapegrad.latent.laplace": ("laplace",),
     "tapegrad.implicit.custom_root": ("custom_argmin", "custom_root"),
     "tapegrad.loops.cond": ("cond", "switch"),

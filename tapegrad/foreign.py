@@ -1,6 +1,13 @@
-"""Objects of other libraries: how they are recognised, without importing a library that the program does not use."""
+"""Objects of other libraries: how they are recognised, without importing a library that the program does not use.
 
+`StandIn` is the other way round: a callable under the name of another library's function.
+"""
+
+import functools
+import importlib
+import operator
 import sys
+from collections.abc import Callable
 from typing import Any
 
 
@@ -60,3 +67,62 @@ def is_namespace(value: Any) -> bool:
 def is_labelled_array(value: Any) -> bool:
     """Return whether a value is one array with labels: a Series of pandas, or a DataArray of xarray."""
     return _is_of(value, "pandas", "Series") or _is_of(value, "xarray", "DataArray")
+
+
+class StandIn:
+    """Callable that stands under the name of a function or a class of another library for a while.
+
+    It equals that in comparisons and in tables of functions, those of Numba included, has its attributes and instances,
+    and is pickled as it. `original` tells them apart from all else.
+
+    Parameters
+    ----------
+    function
+        What it stands for.
+    """
+
+    __wrapped__: Callable[..., Any]
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, function, updated=())
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "__wrapped__":
+            raise AttributeError(name)
+        return getattr(self.__wrapped__, name)
+
+    def __eq__(self, other: object) -> bool:
+        return bool(self.__wrapped__ == original(other))
+
+    def __hash__(self) -> int:
+        return hash(self.__wrapped__)
+
+    def __repr__(self) -> str:
+        return repr(self.__wrapped__)
+
+    def __instancecheck__(self, value: object) -> bool:
+        return isinstance(value, self.__wrapped__)  # type: ignore[arg-type]
+
+    def __subclasscheck__(self, cls: type) -> bool:
+        return issubclass(cls, self.__wrapped__)  # type: ignore[arg-type]
+
+    def __mro_entries__(self, bases: Any) -> tuple[Any, ...]:
+        return (self.__wrapped__,)
+
+    def __or__(self, other: Any) -> Any:
+        return self.__wrapped__ | other  # type: ignore[operator]
+
+    def __ror__(self, other: Any) -> Any:
+        return other | self.__wrapped__
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _by_name, (self.__wrapped__.__module__, self.__wrapped__.__qualname__)
+
+
+def original(value: Any) -> Any:
+    """Return the function that a stand-in stands for; of any other value, itself."""
+    return vars(value)["__wrapped__"] if issubclass(type(value), StandIn) else value
+
+
+def _by_name(module: str, name: str) -> Any:
+    return original(operator.attrgetter(name)(importlib.import_module(module)))

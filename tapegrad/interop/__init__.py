@@ -19,6 +19,7 @@ In reading order; each imports only those above it:
     pytensor_graphs                graphs of PyTensor's
     samplers                       log densities for nutpie and emcee, models of PyMC's
     right_hand_side                differential equations, for SciPy and numbalsoda
+    in_place                       code written with SciPy and `math`: functions that stand under their names
 
 It imports the rooms up to `optimize`.
 """

@@ -25,11 +25,13 @@ In reading order; each imports only those above it:
     matrices                       distributions with a matrix as a parameter
     vectors                        distributions of vectors
     fields                         Gaussian Markov random fields
-    scipys_place                   code written with `scipy.stats`
+    scipys_place                   methods of `scipy.stats` that take Tensors
 
 It imports `frontend`.
 """
 
+import importlib
+from contextlib import ContextDecorator
 from typing import TYPE_CHECKING
 
 from tapegrad.stats.circular import vonmises as vonmises
@@ -71,15 +73,18 @@ from tapegrad.stats.fields.walks import rw1 as rw1
 from tapegrad.stats.fields.walks import rw2 as rw2
 from tapegrad.stats.matrices import multivariate_normal as multivariate_normal
 from tapegrad.stats.matrices import wishart as wishart
-from tapegrad.stats.scipys_place import in_place_of_scipy as in_place_of_scipy
 from tapegrad.stats.skewed import skewnorm as skewnorm
 from tapegrad.stats.vectors import dirichlet as dirichlet
 from tapegrad.stats.vectors import multinomial as multinomial
 
-if not TYPE_CHECKING:  # which knows the names
+if TYPE_CHECKING:
+    in_place_of_scipy: type[ContextDecorator]
+else:  # a type checker knows the names
 
     def __getattr__(name: str) -> object:
-        """Name what there is, for a name that is not there."""
+        """Name what there is, for a name that is not there; `in_place_of_scipy` has been moved to the root."""
+        if name == "in_place_of_scipy":
+            return importlib.import_module("tapegrad").in_place_of_scipy
         if name.startswith("_"):
             raise AttributeError(f"module 'tapegrad.stats' has no attribute {name!r}")
         densities = {known: value for known, value in globals().items() if hasattr(value, "logpdf")}

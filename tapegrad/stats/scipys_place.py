@@ -1,10 +1,9 @@
-"""`in_place_of_scipy`: methods of `scipy.stats` that dispatch on Tensors."""
+"""Methods of `scipy.stats` that dispatch on Tensors inside of `tapegrad.in_place_of_scipy`."""
 
 import functools
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ContextDecorator
-from contextvars import ContextVar, Token
+from contextvars import ContextVar
 from typing import Any
 
 from tapegrad.errors import UnsupportedError
@@ -21,49 +20,12 @@ _OURS = {
     if not isinstance(value, type) and any(hasattr(value, method) for method in _METHODS)
 }
 _OF_VECTORS = ("dirichlet", "multinomial", "multivariate_normal", "wishart")
-_inside: ContextVar[int] = ContextVar(
+inside: ContextVar[int] = ContextVar(
     "inside in_place_of_scipy", default=0
 )  # how deep, in this thread or task
 
 
-class in_place_of_scipy(ContextDecorator):
-    """Let distributions of `scipy.stats` take Tensors: `tapegrad.stats` computes in their place.
-
-    A context manager, and a decorator. Inside, in this thread or task, a method of a SciPy distribution that gets a
-    Tensor, frozen or not, runs the method of the distribution of the same name here. With arrays and numbers alone, and
-    in other threads, it is SciPy's own. What `jit` records inside is replayed anywhere.
-
-    Raises
-    ------
-    UnsupportedError
-        By a method that gets a Tensor, if `tapegrad.stats` has no distribution or no method of that name.
-
-    Examples
-    --------
-    >>> import numpy as np, scipy.stats, tapegrad as tg
-    >>> def log_likelihood(p, x):
-    ...     return np.sum(scipy.stats.norm(p[0], p[1]).logpdf(x))
-    >>> with tg.stats.in_place_of_scipy():
-    ...     tg.grad(log_likelihood)(np.array([0.0, 2.0]), np.array([-1.0, 3.0]))
-    array([0.5 , 0.25])
-    """
-
-    def __init__(self) -> None:
-        self._tokens: list[Token[int]] = []
-
-    def _recreate_cm(self) -> "in_place_of_scipy":
-        return in_place_of_scipy()  # a decorated function may call itself, or be called in several threads
-
-    def __enter__(self) -> None:
-        _patches.add()
-        self._tokens.append(_inside.set(_inside.get() + 1))
-
-    def __exit__(self, *error: object) -> None:
-        _inside.reset(self._tokens.pop())
-        _patches.remove()
-
-
-class _Patches:
+class Patches:
     """Patches of SciPy's methods that refuse Tensors, while a context is entered."""
 
     def __init__(self) -> None:
@@ -87,7 +49,7 @@ class _Patches:
                     setattr(*self._before.pop())
 
 
-_patches = _Patches()
+patches = Patches()
 
 
 def _methods() -> Iterator[tuple[type, str]]:
@@ -107,7 +69,7 @@ def _asking(original: Callable[..., Any], name: str) -> Callable[..., Any]:
     @functools.wraps(original)
     def method(self: Any, *args: Any, **kwds: Any) -> Any:
         given = (*args, *kwds.values())
-        if not _inside.get() or not any(is_tensor(value) or holds_tensors(value) for value in given):
+        if not inside.get() or not any(is_tensor(value) or holds_tensors(value) for value in given):
             return original(self, *args, **kwds)
         frozen = _Frozen(self, args, kwds)
         return frozen if name in _FREEZING else frozen.method(name)()

@@ -13,6 +13,7 @@ import numpy as np
 
 from tapegrad.engine.codegen.python_calls import comparisons
 from tapegrad.errors import UnsupportedError
+from tapegrad.foreign import original
 from tapegrad.frontend.tensor.tensor import is_tensor
 
 _EXACT = (bool, int, str, bytes, float, complex, type(None), type(...), type(NotImplemented))
@@ -31,7 +32,7 @@ def token(value: Any) -> Any:
         return type(value), value.dtype.str, value.tobytes()
     if type(value) in (bool, int, str, bytes):
         return type(value), value
-    return IdentityKey(value)
+    return IdentityKey(original(value))
 
 
 class IdentityKey:
@@ -90,6 +91,7 @@ def _check_hashable(value: Any, what: str) -> None:
 
 def _key(value: Any, above: dict[int, int]) -> Any:
     """Return the key of a value nested in those `above`, to which it may refer."""
+    value = original(value)
     kind = type(value)
     if kind in _EXACT or isinstance(value, np.generic):
         return kind, token(value)

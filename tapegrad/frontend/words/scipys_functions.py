@@ -101,7 +101,7 @@ def remedy_of_method(name: str) -> str:
         return f"tapegrad.stats.{distribution} has no {method}: write it with tapegrad's functions. "
     return (
         f"Write tapegrad.stats.{distribution}.{method} for {name}, or call that inside of"
-        " `with tapegrad.stats.in_place_of_scipy():`. "
+        " `with tapegrad.in_place_of_scipy():`. "
     )
 
 

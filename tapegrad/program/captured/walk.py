@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.errors import UnsupportedError, name_of
+from tapegrad.foreign import original
 from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.program.captured import references
 from tapegrad.program.captured.ambient import PathSettings, is_path, is_question, setting_read_by
@@ -103,6 +104,7 @@ class Walk:
         self._see(value, self._path.step(kind, key))
 
     def _see(self, value: Any, path: Path) -> None:
+        value = original(value)
         if type(value) is str:
             self.names.update(fields_of(value) if "{" in value else ())
             self.calls.formats.update({"%-text"} if "%" in value else ())

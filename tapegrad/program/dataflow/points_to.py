@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.engine.kernels.language import is_jitted
+from tapegrad.foreign import original
 from tapegrad.frontend.tensor.static_keys import slot_value
 from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.program.captured.hidden import FIXED, LRU_CACHE, has_changing_references, referents
@@ -68,7 +69,7 @@ def lead(*objects: Any) -> PointsTo:
     """Return the points-to set of these objects."""
     return {
         id(object_): object_
-        for object_ in objects
+        for object_ in map(original, objects)
         if not issubclass(type(object_), _SCALARS) and not is_dead(object_)
     }
 

@@ -1,0 +1,67 @@
+"""`in_place_of_scipy`: code that was written with SciPy and `math` takes Tensors."""
+
+from contextlib import ContextDecorator
+from contextvars import Token
+
+from tapegrad.interop.in_place.names import names
+from tapegrad.stats.scipys_place import inside, patches
+
+
+class in_place_of_scipy(ContextDecorator):  # noqa: N801  a function to its callers
+    """Let functions of SciPy and of `math` take Tensors: those of tapegrad compute in their place.
+
+    A context manager, and a decorator. Inside, in this thread or task, a call that gets a Tensor, directly or in a list,
+    runs the function of tapegrad of the same name. The same is done for names that modules have imported before, such
+    as by ``from scipy.linalg import solve``. With arrays and numbers alone, and in other threads, functions are SciPy's
+    own. What `jit` records inside is replayed anywhere.
+
+    Raises
+    ------
+    UnsupportedError
+        By a call that gets a Tensor, if tapegrad has no such function, method, or argument.
+    TypeError
+        By a function of `math`, of a Tensor that is no single real number.
+
+    Notes
+    -----
+    Functions and classes of these modules are put in place, where tapegrad has them: `scipy.special`, `linalg`,
+    `interpolate`, `integrate`, `ndimage`, `signal`, `fft`, `optimize` (roots and minima, with implicit derivatives),
+    `spatial.distance`, ``sparse.linalg.spsolve``, and distributions and `entropy` of `scipy.stats`. So are methods of
+    SciPy's interpolators of plain data, at Tensors. A solver that calls a function of the user's, which closes over
+    Tensors, is SciPy's until that returns one.
+
+    Functions of `math` follow NumPy outside of their domain: ``math.log`` of a negative Tensor is nan, of a number it
+    raises `ValueError` as ever. Predicates, such as ``math.isnan``, give a `bool`, by which a recording branches.
+
+    Names are exchanged in variables of modules, not in closures, defaults of arguments, or containers that hold a
+    function since before. Gradients by `backward` of solutions of equations are taken inside as well: their rules may
+    call the user's function again.
+
+    Examples
+    --------
+    >>> import math
+    >>> import numpy as np, tapegrad as tg
+    >>> from scipy.linalg import cho_factor, cho_solve
+    >>> def log_likelihood(scale, y):
+    ...     factor = cho_factor(np.exp(-scale * np.subtract.outer(y, y) ** 2) + np.eye(len(y)))
+    ...     return -0.5 * y @ cho_solve(factor, y) - np.sum(np.log(np.diag(factor[0]))) - math.log(math.pi)
+    >>> with tg.in_place_of_scipy():
+    ...     tg.grad(log_likelihood)(0.5, np.array([-1.0, 1.0, 2.0])).round(6)
+    np.float64(-0.280262)
+    """
+
+    def __init__(self) -> None:
+        self._tokens: list[Token[int]] = []
+
+    def _recreate_cm(self) -> "in_place_of_scipy":
+        return in_place_of_scipy()  # a decorated function may call itself, or be called in several threads
+
+    def __enter__(self) -> None:
+        names.add()
+        patches.add()
+        self._tokens.append(inside.set(inside.get() + 1))
+
+    def __exit__(self, *error: object) -> None:
+        inside.reset(self._tokens.pop())
+        patches.remove()
+        names.remove()

@@ -1,0 +1,107 @@
+"""Stand-ins for functions of SciPy and of `math`: they dispatch on Tensors inside of `in_place_of_scipy`."""
+
+import functools
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from tapegrad.foreign import StandIn, is_sparse_tensor
+from tapegrad.frontend.recording.lists import holds_tensors
+from tapegrad.frontend.tensor.tensor import is_tensor
+from tapegrad.interop.in_place.arguments import pass_on, signature_of
+from tapegrad.stats.scipys_place import inside
+
+
+def has_tensor(values: Iterable[Any]) -> bool:
+    """Return whether one of some arguments is a Tensor, or has one inside: a list, a tuple, a sparse matrix."""
+    return any(is_tensor(value) or holds_tensors(value) or is_sparse_tensor(value) for value in values)
+
+
+class FunctionStandIn(StandIn):
+    """Stand-in for a function, or a class, that runs one of tapegrad where an argument is a Tensor.
+
+    Parameters
+    ----------
+    name
+        The name of SciPy's in full.
+    theirs, ours
+        Both functions. Ours takes arguments by SciPy's names.
+    """
+
+    def __init__(self, name: str, theirs: Callable[..., Any], ours: Callable[..., Any]) -> None:
+        super().__init__(theirs)
+        self._name, self._ours = name, ours
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        if inside.get() and has_tensor((*args, *kwargs.values())):
+            return pass_on(self._name, self.__wrapped__, self._ours, args, kwargs)
+        return self.__wrapped__(*args, **kwargs)
+
+    def __instancecheck__(self, value: object) -> bool:
+        kinds = [kind for kind in (self.__wrapped__, self._ours) if isinstance(kind, type)]
+        return isinstance(value, tuple(kinds))
+
+
+class ScalarStandIn(StandIn):
+    """Stand-in for a function of `math`, whose arguments are numbers, or iterables of them.
+
+    Parameters
+    ----------
+    theirs, ours
+        Both functions, which take the same arguments.
+    """
+
+    def __init__(self, theirs: Callable[..., Any], ours: Callable[..., Any]) -> None:
+        super().__init__(theirs)
+        self._ours = ours
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        if not inside.get():
+            return self.__wrapped__(*args, **kwargs)
+        args = tuple([list(each) if hasattr(each, "__next__") else each for each in args])  # of a generator
+        return (self._ours if has_tensor(args) else self.__wrapped__)(*args, **kwargs)
+
+
+class SolverStandIn(FunctionStandIn):
+    """Stand-in for a function that calls one of the user's, which may close over Tensors.
+
+    SciPy's runs until that returns a Tensor; then ours begins anew.
+    """
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        if not inside.get() or has_tensor((*args, *kwargs.values())):
+            return super().__call__(*args, **kwargs)
+        first = next(iter(signature_of(self.__wrapped__).parameters))
+        function = kwargs.get(first, args[0] if args else None)
+        if not callable(function):
+            return self.__wrapped__(*args, **kwargs)
+        watched = _watched(function)
+        given, by_name = (
+            (args, {**kwargs, first: watched}) if first in kwargs else ((watched, *args[1:]), kwargs)
+        )
+        try:
+            return self.__wrapped__(*given, **by_name)
+        except _TensorResult as found:
+            if found.function is not function:
+                raise  # of a solver around this one
+        return pass_on(self._name, self.__wrapped__, self._ours, args, kwargs)
+
+
+class _TensorResult(BaseException):
+    """A function that SciPy called has returned a Tensor."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__()
+        self.function = function
+
+
+def _watched(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that raises where it would return a Tensor."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        value = function(*args, **kwargs)
+        if has_tensor((value,)):
+            raise _TensorResult(function)
+        return value
+
+    return call
