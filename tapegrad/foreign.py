@@ -104,7 +104,7 @@ class StandIn:
         return isinstance(value, self.__wrapped__)  # type: ignore[arg-type]
 
     def __subclasscheck__(self, cls: type) -> bool:
-        return issubclass(cls, self.__wrapped__)  # type: ignore[arg-type]
+        return issubclass(original(cls), self.__wrapped__)  # type: ignore[arg-type]
 
     def __mro_entries__(self, bases: Any) -> tuple[Any, ...]:
         return (self.__wrapped__,)

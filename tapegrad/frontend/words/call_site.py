@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tapegrad.errors import DeferredText
+from tapegrad.foreign import StandIn, original
 from tapegrad.frontend.words.frames import lies_in
 from tapegrad.frontend.words.function_names import full_name, receiver_name
 
@@ -54,7 +55,7 @@ class CallSite:
         roots = _library_roots(tuple(name for name in _LIBRARIES if name in sys.modules))
         self._inner: list[types.FrameType] = []  # of the libraries, from the inside out
         frame: types.FrameType | None = sys._getframe(1)
-        while frame is not None and frame.f_code.co_filename in _REFUSING:
+        while frame is not None and (frame.f_code.co_filename in _REFUSING or _is_of_stand_in(frame)):
             frame = frame.f_back
         self.is_ours = frame is not None and lies_in(frame.f_code.co_filename, _OURS)
         while frame is not None and lies_in(frame.f_code.co_filename, (_OURS, *roots)):
@@ -104,7 +105,7 @@ class CallSite:
                 value = _variable(each.argval, self._frame)
             else:
                 value = None
-        return value
+        return original(value)
 
     @property
     def is_element_write(self) -> bool:
@@ -142,6 +143,11 @@ def _library_roots(names: tuple[str, ...]) -> tuple[str, ...]:
 
 def _module(frame: types.FrameType) -> str:
     return str(frame.f_globals.get("__name__", ""))
+
+
+def _is_of_stand_in(frame: types.FrameType) -> bool:
+    """Return whether a frame is that of a stand-in, which passes a call on."""
+    return frame.f_code.co_name == "__call__" and isinstance(frame.f_locals.get("self"), StandIn)
 
 
 def _begin(instruction: dis.Instruction) -> tuple[int, int] | None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.foreign import original
 from tapegrad.frontend.words.call_site import CallSite
 from tapegrad.frontend.words.function_names import full_name
 from tapegrad.frontend.words.scipys_functions import remedy, remedy_of_method
@@ -104,8 +105,11 @@ def hint_for_number(site: CallSite) -> str:
     name = getattr(called, "__name__", "")
     if name in NAMESAKES and getattr(called, "__objclass__", None) is np.ndarray:
         return f". Methods of plain arrays take no Tensors: write tapegrad.{name}(a, t)"
-    if name in NAMESAKES and called is getattr(math, name, None):
-        return f". Functions of math take plain numbers: write tapegrad.{name}"
+    if name in NAMESAKES and called is original(getattr(math, name, None)):
+        return (
+            f". Functions of math take plain numbers: write tapegrad.{name}, or call them inside of"
+            " `with tapegrad.in_place_of_scipy():`"
+        )
     full = site.function_name()
     own = full.removeprefix("numpy.")
     if own in NAMESAKES:

@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from tapegrad.errors import UnsupportedError
+from tapegrad.frontend.recording.record_structural import as_tensor
 
 # Arguments that change nothing in a result: memory, threads, checks and drivers.
 _WITHOUT_EFFECT = frozenset({
@@ -21,6 +22,11 @@ _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 def signature_of(function: Callable[..., Any]) -> inspect.Signature:
     """Return the signature of a function or a class."""
     return inspect.signature(function)
+
+
+def array_of(value: Any) -> Any:
+    """Return lists, in which Tensors may be, as one Tensor."""
+    return as_tensor(value, "array") if isinstance(value, list | tuple) else value
 
 
 def pass_on(name: str, theirs: Callable[..., Any], ours: Callable[..., Any], args: Any, kwargs: Any) -> Any:

@@ -1,17 +1,15 @@
 """`in_place_of_scipy`: code that was written with SciPy and `math` takes Tensors."""
 
 from contextlib import ContextDecorator
-from contextvars import Token
 
 from tapegrad.interop.in_place.names import names
 from tapegrad.stats.scipys_place import inside, patches
 
 
-class in_place_of_scipy(ContextDecorator):  # noqa: N801  a function to its callers
+class in_place_of_scipy(ContextDecorator):
     """Let functions of SciPy and of `math` take Tensors: those of tapegrad compute in their place.
 
-    A context manager, and a decorator. Inside, in this thread or task, a call that gets a Tensor, directly or in a list,
-    runs the function of tapegrad of the same name. The same is done for names that modules have imported before, such
+    A context manager, and a decorator. Inside, in this thread or task, a call that gets a Tensor, also in a list, runs the function of tapegrad of the same name. The same is done for names that modules have imported before, such
     as by ``from scipy.linalg import solve``. With arrays and numbers alone, and in other threads, functions are SciPy's
     own. What `jit` records inside is replayed anywhere.
 
@@ -50,18 +48,12 @@ class in_place_of_scipy(ContextDecorator):  # noqa: N801  a function to its call
     np.float64(-0.280262)
     """
 
-    def __init__(self) -> None:
-        self._tokens: list[Token[int]] = []
-
-    def _recreate_cm(self) -> "in_place_of_scipy":
-        return in_place_of_scipy()  # a decorated function may call itself, or be called in several threads
-
     def __enter__(self) -> None:
         names.add()
         patches.add()
-        self._tokens.append(inside.set(inside.get() + 1))
+        inside.set(inside.get() + 1)
 
     def __exit__(self, *error: object) -> None:
-        inside.reset(self._tokens.pop())
+        inside.set(max(inside.get() - 1, 0))  # no token: contexts may end in any order
         patches.remove()
         names.remove()

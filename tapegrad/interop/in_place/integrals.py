@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.integrate.quad import quad
+from tapegrad.interop.in_place.arguments import array_of
 
 
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
@@ -35,7 +36,7 @@ def _trapezoids(y: Any, x: Any, dx: Any, axis: int) -> Any:
 
 def _samples(y: Any, x: Any, dx: Any, axis: int) -> tuple[Any, Any]:
     """Return samples along the last axis, and the steps between them."""
-    y = np.moveaxis(np.stack(y) if isinstance(y, list | tuple) else y, axis, -1)
+    y, x = np.moveaxis(array_of(y), axis, -1), array_of(x)
     if x is None:
         return y, dx * np.ones(y.shape[-1] - 1)
     return y, np.diff(x if np.ndim(x) == 1 else np.moveaxis(x, axis, -1))
@@ -82,7 +83,7 @@ def fixed_quad(func: Callable[..., Any], a: Any, b: Any, args: Any = (), n: int 
     return half * np.sum(weights * func(half * (nodes + 1) + a, *args), axis=-1), None
 
 
-def dblquad(  # noqa: PLR0913  SciPy's arguments
+def dblquad(
     func: Callable[..., Any], a: Any, b: Any, gfun: Any, hfun: Any, args: Any = (),
     epsabs: float = 1.49e-8, epsrel: float = 1.49e-8,
 ) -> tuple[Any, Any]:  # fmt: skip

@@ -7,12 +7,13 @@ import numpy as np
 
 from tapegrad import interpolate
 from tapegrad.errors import UnsupportedError
+from tapegrad.interop.in_place.arguments import array_of
 
 _DEGREES = {"slinear": 1, "linear": 1, "quadratic": 2, "cubic": 3}
 _MODES = ("extrapolate", "zeros", "raise", "const")  # of FITPACK, by number
 
 
-class interp1d:  # noqa: N801  SciPy's name
+class interp1d:
     """Spline through values in one dimension, as `scipy.interpolate.interp1d`.
 
     Parameters
@@ -21,7 +22,7 @@ class interp1d:  # noqa: N801  SciPy's name
         SciPy's. The kind is a degree, or the name of one.
     """
 
-    def __init__(  # noqa: PLR0913  SciPy's arguments
+    def __init__(
         self, x: Any, y: Any, kind: Any = "linear", axis: int = -1, bounds_error: Any = None,
         fill_value: Any = np.nan,
     ) -> None:  # fmt: skip
@@ -34,14 +35,14 @@ class interp1d:  # noqa: N801  SciPy's name
         order = np.argsort(x, kind="stable")
         self.x = np.asarray(x, float)[order]
         self._axis = axis
-        y = np.take(np.stack(y) if isinstance(y, list | tuple) else y, order, axis)
+        y = np.take(array_of(y), order, axis)
         self._spline = interpolate.make_interp_spline(self.x, y, degree, axis=axis)
         extrapolates = isinstance(fill_value, str) and fill_value == "extrapolate"
         self._fill = None if extrapolates else fill_value
         self._raises = not extrapolates and (_is_nan(fill_value) if bounds_error is None else bounds_error)
 
     def __call__(self, x: Any) -> Any:
-        x = np.stack(x) if isinstance(x, list | tuple) else x
+        x = array_of(x)
         value = self._spline(x)
         if self._fill is None:
             return value
@@ -77,7 +78,7 @@ def splev(x: Any, tck: Any, der: int = 0, ext: int = 0) -> Any:
 
 def _evaluated(t: Any, c: Any, k: int, x: Any, nu: int, mode: str) -> Any:
     """Evaluate a spline; what is outside of its knots by a mode of FITPACK."""
-    x = np.stack(x) if isinstance(x, list | tuple) else x
+    x = array_of(x)
     begin, end = t[k], t[len(t) - k - 1]
     outside = (x < begin) | (x > end)
     if mode == "raise" and bool(np.any(outside)):

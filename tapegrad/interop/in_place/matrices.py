@@ -7,6 +7,7 @@ import numpy as np
 
 from tapegrad import linalg
 from tapegrad.errors import UnsupportedError
+from tapegrad.interop.in_place.arguments import array_of
 
 
 def _adjoint(a: Any) -> Any:
@@ -28,12 +29,6 @@ def qr(a: Any, mode: str = "full") -> Any:
             f"scipy.linalg.qr: mode={mode!r} is not for Tensors; write 'full', 'economic' or 'r'"
         )
     return tuple(linalg.qr(a, modes[mode]))
-
-
-def rq(a: Any) -> Any:
-    """Compute factors R and Q of a square matrix."""
-    q, r = linalg.qr(np.swapaxes(a[::-1], 0, 1))
-    return np.swapaxes(r, 0, 1)[::-1, ::-1], np.swapaxes(q, 0, 1)[::-1]
 
 
 def eig(a: Any, right: bool = True) -> Any:
@@ -68,6 +63,7 @@ def eigvalsh(a: Any, b: Any = None, lower: bool = True, subset_by_index: Any = N
 
 def _whole(a: Any, lower: bool) -> Any:
     """Return a Hermitian matrix by one triangle of it."""
+    a = array_of(a)
     half, strict = (np.tril(a), np.tril(a, -1)) if lower else (np.triu(a), np.triu(a, 1))
     return half + _adjoint(strict)
 
@@ -89,6 +85,7 @@ def pinvh(a: Any, rtol: Any = None, lower: bool = True) -> Any:
 
 
 def _tridiagonal(d: Any, e: Any) -> Any:
+    d, e = array_of(d), array_of(e)
     return np.diag(d) + np.diag(e, -1) + np.diag(np.conj(e), 1)
 
 
@@ -104,18 +101,20 @@ def eigvalsh_tridiagonal(d: Any, e: Any) -> Any:
 
 def polar(a: Any, side: str = "right") -> Any:
     """Compute a unitary and a positive semi-definite factor of a regular matrix."""
+    a = array_of(a)
     p = linalg.sqrtm(_adjoint(a) @ a if side == "right" else a @ _adjoint(a))
     return (a @ linalg.inv(p) if side == "right" else linalg.inv(p) @ a), p
 
 
 def orthogonal_procrustes(A: Any, B: Any) -> Any:  # noqa: N803  SciPy's names
     """Compute the rotation of a matrix to another one, and the scale, as SciPy calls it."""
-    u, p = polar(_adjoint(A) @ B)
+    u, p = polar(_adjoint(array_of(A)) @ array_of(B))
     return u, np.trace(p)
 
 
 def signm(A: Any) -> Any:  # noqa: N803
     """Compute the sign function of a matrix."""
+    A = array_of(A)  # noqa: N806  SciPy's name
     return A @ linalg.inv(linalg.sqrtm(A @ A))
 
 
@@ -136,11 +135,13 @@ def matmul_toeplitz(c_or_cr: Any, x: Any) -> Any:
 
 def companion(a: Any) -> Any:
     """Make the companion matrix of a polynomial."""
+    a = array_of(a)
     return np.concatenate([-a[None, 1:] / a[0], np.eye(len(a) - 2, len(a) - 1)])
 
 
 def khatri_rao(a: Any, b: Any) -> Any:
     """Compute the products of columns."""
+    a, b = array_of(a), array_of(b)
     return np.reshape(a[:, None] * b, (-1, a.shape[1]))
 
 

@@ -6,11 +6,11 @@ Modules of tapegrad, NumPy, Numba and the standard library keep their own, and s
 import functools
 import importlib
 import sys
-import threading
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from tapegrad.engine.runtime.fork_locks import lock
 from tapegrad.interop.in_place.interpolators import METHODS
 from tapegrad.interop.in_place.stand_ins import has_tensor
 from tapegrad.interop.in_place.table import PUBLIC, stand_ins
@@ -47,16 +47,17 @@ class Names:
     """The names, exchanged as long as there are users."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = lock()
         self._users = 0
         self._modules: dict[int, _Module] = {}
         self._methods: list[tuple[type, str, Any]] = []
 
     def add(self) -> None:
         """Enter a context: put in the stand-ins, also under names that have been imported since."""
+        there = _tables()[0]
         with self._lock:
             self._users += 1
-            self._exchange(_tables()[0])
+            self._exchange(there)
             if self._users == 1:
                 for cls, name, method in _methods():
                     self._methods.append((cls, name, vars(cls).get(name)))

@@ -96,7 +96,7 @@ def _slopes(f: Function, first: Any, second: Any) -> dict[str, Any]:
     return {key: value for key, value in known_slopes.items() if value}
 
 
-def root_scalar(  # noqa: PLR0913  SciPy's arguments
+def root_scalar(
     f: Function, args: Any = (), method: Any = None, bracket: Any = None, fprime: Any = None, fprime2: Any = None,
     x0: Any = None, x1: Any = None, **options: Any,
 ) -> Any:  # fmt: skip
@@ -137,16 +137,25 @@ def fsolve(func: Function, x0: Any, args: Any = (), fprime: Any = None, **option
     return _root_of("fsolve", func, x0, args, find)[0]
 
 
+class _Value:
+    """Function without the derivative that it returns as well."""
+
+    def __init__(self, function: Function) -> None:
+        self._function = function
+
+    def __call__(self, x: Any, *args: Any) -> Any:
+        return self._function(x, *args)[0]
+
+
 def _value_alone(fun: Function, args: Any, jac: Any) -> tuple[Function, tuple[Any, ...]]:
-    """Return a function without the derivative that it returns as well, and its arguments."""
-    args = _tuple(args)
+    """Return a function that returns its value alone, and its arguments."""
     if jac is not True:
-        return fun, args
-    function, args = lifted(fun, args)
-    return lambda x, *args: function(x, *args)[0], args
+        return fun, _tuple(args)
+    function, args = lifted(fun, _tuple(args))
+    return _Value(function), args
 
 
-def minimize(  # noqa: PLR0913  SciPy's arguments
+def minimize(
     fun: Function, x0: Any, args: Any = (), method: Any = None, jac: Any = None, hess: Any = None, hessp: Any = None,
     **options: Any,
 ) -> Any:  # fmt: skip

@@ -7,8 +7,10 @@ from typing import Any
 from tapegrad.foreign import StandIn, is_sparse_tensor
 from tapegrad.frontend.recording.lists import holds_tensors
 from tapegrad.frontend.tensor.tensor import is_tensor
-from tapegrad.interop.in_place.arguments import pass_on, signature_of
+from tapegrad.interop.in_place.arguments import pass_on
 from tapegrad.stats.scipys_place import inside
+
+_NUMBERS = frozenset({float, int})
 
 
 def has_tensor(values: Iterable[Any]) -> bool:
@@ -55,53 +57,56 @@ class ScalarStandIn(StandIn):
         self._ours = ours
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        if not inside.get():
+        if not inside.get() or {*map(type, args)} <= _NUMBERS:
             return self.__wrapped__(*args, **kwargs)
         args = tuple([list(each) if hasattr(each, "__next__") else each for each in args])  # of a generator
         return (self._ours if has_tensor(args) else self.__wrapped__)(*args, **kwargs)
 
 
 class SolverStandIn(FunctionStandIn):
-    """Stand-in for a function that calls one of the user's, which may close over Tensors.
+    """Stand-in for a function that calls some of the user's, which may close over Tensors.
 
-    SciPy's runs until that returns a Tensor; then ours begins anew.
+    SciPy's runs until one of them returns a Tensor; then ours begins anew.
     """
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if not inside.get() or has_tensor((*args, *kwargs.values())):
             return super().__call__(*args, **kwargs)
-        first = next(iter(signature_of(self.__wrapped__).parameters))
-        function = kwargs.get(first, args[0] if args else None)
-        if not callable(function):
-            return self.__wrapped__(*args, **kwargs)
-        watched = _watched(function)
-        given, by_name = (
-            (args, {**kwargs, first: watched}) if first in kwargs else ((watched, *args[1:]), kwargs)
-        )
+        mark = object()
+        given = [_watched(each, mark) for each in args]
+        by_name = {name: _watched(each, mark) for name, each in kwargs.items()}
         try:
             return self.__wrapped__(*given, **by_name)
         except _TensorResult as found:
-            if found.function is not function:
+            if found.mark is not mark:
                 raise  # of a solver around this one
         return pass_on(self._name, self.__wrapped__, self._ours, args, kwargs)
 
 
 class _TensorResult(BaseException):
-    """A function that SciPy called has returned a Tensor."""
+    """A function that SciPy called has returned a Tensor.
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    Parameters
+    ----------
+    mark
+        What is the call of SciPy's own.
+    """
+
+    def __init__(self, mark: object) -> None:
         super().__init__()
-        self.function = function
+        self.mark = mark
 
 
-def _watched(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that raises where it would return a Tensor."""
+def _watched(function: Any, mark: object) -> Any:
+    """Return a function that raises where it would return a Tensor; what is no function as it is."""
+    if not callable(function) or isinstance(function, type):
+        return function
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         value = function(*args, **kwargs)
         if has_tensor((value,)):
-            raise _TensorResult(function)
+            raise _TensorResult(mark)
         return value
 
     return call
