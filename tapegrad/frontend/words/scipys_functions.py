@@ -53,7 +53,7 @@ EXPRESSIONS = {
         "m @ tapegrad.linalg.inv(tapegrad.linalg.sqrtm(m.T @ m)) with m = A.T @ B, for the rotation"
     ),
     "scipy.linalg.pinvh": "tapegrad.linalg.pinv(a, hermitian=True, rtol=None)",
-    "scipy.linalg.polar": "(a @ tapegrad.linalg.inv(p), p) with p = tapegrad.linalg.sqrtm(a.T @ a)",
+    "scipy.linalg.polar": "(a @ tapegrad.linalg.inv(p), p) with p = tapegrad.linalg.sqrtm(a.conj().T @ a)",
     **{
         f"scipy.linalg.qr_{name}": "tapegrad.linalg.qr(a), of the changed matrix"
         for name in ("delete", "insert", "update")
@@ -63,7 +63,7 @@ EXPRESSIONS = {
     "scipy.linalg.signm": "A @ tapegrad.linalg.inv(tapegrad.linalg.sqrtm(A @ A))",
     "scipy.linalg.solve_circulant": "tapegrad.linalg.solve(tapegrad.linalg.circulant(c), b)",
     "scipy.linalg.subspace_angles": (
-        "tapegrad.arccos(tapegrad.linalg.svdvals(tapegrad.linalg.qr(A)[0].T @ tapegrad.linalg.qr(B)[0]))[::-1]"
+        "tapegrad.arccos(tapegrad.linalg.svdvals(tapegrad.linalg.qr(A)[0].conj().T @ tapegrad.linalg.qr(B)[0]))[::-1]"
     ),
     "scipy.integrate.trapezoid": "tapegrad.trapezoid(y, x)",
     # Of linear functions of a vector: the constant matrix, by SciPy

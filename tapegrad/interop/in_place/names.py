@@ -12,8 +12,8 @@ from typing import Any
 
 from tapegrad.engine.runtime.fork_locks import lock
 from tapegrad.interop.in_place.interpolators import METHODS
-from tapegrad.interop.in_place.stand_ins import has_tensor
-from tapegrad.interop.in_place.table import PUBLIC, stand_ins
+from tapegrad.interop.in_place.stand_ins import FunctionStandIn, has_tensor
+from tapegrad.interop.in_place.table import stand_ins
 from tapegrad.program.captured.origin import is_library_file, variables_of
 from tapegrad.stats.scipys_place import inside
 
@@ -27,7 +27,7 @@ class _Module:
         self.module, self._count = module, -1
         self._names: list[str] = []
         package = name.partition(".")[0]
-        has_own = isinstance(module, types.ModuleType) and (package not in _KEPT or name in PUBLIC)
+        has_own = isinstance(module, types.ModuleType) and (package not in _KEPT or name in _public())
         self._variables = variables_of(module) if has_own else {}
         file = self._variables.get("__file__")
         self._may_change = has_own and package != "scipy" and not is_library_file(str(file))
@@ -88,6 +88,14 @@ names = Names()
 
 
 @functools.lru_cache(1)
+def _public() -> frozenset[str]:
+    """Return the names of the modules of SciPy that stand-ins are found in."""
+    return frozenset(
+        each.name.rpartition(".")[0] for each in stand_ins() if isinstance(each, FunctionStandIn)
+    )
+
+
+@functools.lru_cache(1)
 def _tables() -> tuple[dict[int, Any], dict[int, Any], dict[int, Any]]:
     """Return stand-ins by the ids of what they stand for, the reverse, and all of both."""
     there = {id(each.__wrapped__): each for each in stand_ins()}
@@ -112,7 +120,8 @@ def _patched_methods() -> Iterator[tuple[type, str, Callable[..., Any]]]:
 def _dispatching(theirs: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(theirs)
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        takes_ours = inside.get() and has_tensor((*args, *kwargs.values()))
-        return (ours if takes_ours else theirs)(self, *args, **kwargs)
+        if inside.get() and has_tensor((*args, *kwargs.values())):
+            return ours(self)(*args, **kwargs)
+        return theirs(self, *args, **kwargs)
 
     return method

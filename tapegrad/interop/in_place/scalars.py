@@ -9,15 +9,11 @@ import numpy as np
 from tapegrad import special
 from tapegrad.frontend.tensor.tensor import is_tensor
 
-# Names of `math`, and those of NumPy's functions where they differ
-_RENAMED = {
-    "acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh": "arcsinh", "atan": "arctan", "atanh": "arctanh",
-    "atan2": "arctan2", "fabs": "abs", "pow": "power",
-}  # fmt: skip
-_SAME = (
+_OF_NUMPY = (
     "sqrt", "cbrt", "exp", "exp2", "expm1", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh", "cosh", "tanh",
-    "copysign", "fmod", "degrees", "radians",
+    "asin", "acos", "atan", "asinh", "acosh", "atanh", "atan2", "pow", "fabs", "copysign", "fmod", "degrees", "radians",
 )  # fmt: skip
+_PREDICATES = ("isnan", "isinf", "isfinite")
 
 
 def _number(value: Any, name: str) -> Any:
@@ -37,14 +33,9 @@ def _by(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     return lambda *values: function(*[_number(value, name) for value in values])
 
 
-def _truth(function: Callable[..., Any], name: str) -> Callable[..., bool]:
-    """Return a predicate of `math`: a recording branches by it."""
-    return lambda value: bool(function(_number(value, name)))
-
-
-def _log(x: Any, base: Any = None) -> Any:
-    logarithm = np.log(_number(x, "log"))
-    return logarithm if base is None else logarithm / np.log(_number(base, "log"))
+def _log(x: Any, *base: Any) -> Any:
+    x, *base = (np.log(_number(each, "log")) for each in (x, *base))
+    return x / base[0] if base else x
 
 
 def _hypot(*coordinates: Any) -> Any:
@@ -52,8 +43,7 @@ def _hypot(*coordinates: Any) -> Any:
 
 
 def _dist(p: Iterable[Any], q: Iterable[Any]) -> Any:
-    pairs = zip(p, q, strict=True)
-    return _hypot(*[_number(a, "dist") - _number(b, "dist") for a, b in pairs])
+    return _hypot(*[_number(a, "dist") - _number(b, "dist") for a, b in zip(p, q, strict=True)])
 
 
 def _fsum(seq: Iterable[Any]) -> Any:
@@ -68,14 +58,9 @@ def _isclose(a: Any, b: Any, *, rel_tol: float = 1e-09, abs_tol: float = 0.0) ->
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    **{name: _by(getattr(np, name), name) for name in _SAME},
-    **{name: _by(getattr(np, numpys), name) for name, numpys in _RENAMED.items()},
+    **{name: _by(getattr(np, name), name) for name in _OF_NUMPY},
     **{name: _by(getattr(special, name), name) for name in ("erf", "erfc", "gamma")},
-    **{name: _truth(getattr(np, name), name) for name in ("isnan", "isinf", "isfinite")},
+    **{name: _by(lambda x, ask=getattr(np, name): bool(ask(x)), name) for name in _PREDICATES},
     "lgamma": _by(special.gammaln, "lgamma"),
-    "log": _log,
-    "hypot": _hypot,
-    "dist": _dist,
-    "fsum": _fsum,
-    "isclose": _isclose,
+    "log": _log, "hypot": _hypot, "dist": _dist, "fsum": _fsum, "isclose": _isclose,
 }

@@ -78,48 +78,39 @@ def _result(**items: Any) -> Any:
     return OptimizeResult(items)
 
 
-def _slopes(f: Function, first: Any, second: Any) -> dict[str, Any]:
-    """Return the exact derivatives of a function, element by element, in place of those that the user gives."""
-    if first is True:
+def _slope(f: Function, fprime: Any) -> dict[str, Any]:
+    """Return the exact derivative of a function, element by element, where the user gives one."""
+    if fprime is True:
         raise UnsupportedError(
             "scipy.optimize.root_scalar: fprime=True is not for functions of Tensors; return the value alone: the"
             " derivative is computed"
         )
-
-    def slope(x: Any, *args: Any) -> Any:
-        return grad(lambda x: np.sum(f(x, *args)))(x)
-
-    def curvature(x: Any, *args: Any) -> Any:
-        return grad(lambda x: np.sum(slope(x, *args)))(x)
-
-    known_slopes = {"fprime": slope if first else None, "fprime2": curvature if second else None}
-    return {key: value for key, value in known_slopes.items() if value}
+    slope = grad(lambda x, *args: np.sum(f(x, *args)))
+    return {"fprime": slope} if fprime else {}
 
 
 def root_scalar(
-    f: Function, args: Any = (), method: Any = None, bracket: Any = None, fprime: Any = None, fprime2: Any = None,
-    x0: Any = None, x1: Any = None, **options: Any,
-) -> Any:  # fmt: skip
-    """Find a root of a function of one number."""
+    f: Function, args: Any = (), method: Any = None, fprime: Any = None, fprime2: Any = None, **options: Any
+) -> Any:
+    """Find a root of a function of one number, without the second derivative."""
+    method = "newton" if method == "halley" else method
+    start = {name: options.pop(name) for name in ("bracket", "x0", "x1") if name in options}
 
     def find(f: Function, start: Any, args: Any) -> tuple[Any, Any]:
-        names = ("bracket", "x0", "x1")
-        given = {name: each for name, each in zip(names, start, strict=True) if each is not None}
-        slopes = _slopes(f, fprime, fprime2)
-        found = _scipys("root_scalar")(f, args, method, **given, **slopes, **options)
+        found = _scipys("root_scalar")(f, args, method, **start, **_slope(f, fprime), **options)
         return found.root, _report(found)
 
-    x, report = _root_of("root_scalar", f, (bracket, x0, x1), args, find)
+    x, report = _root_of("root_scalar", f, start, args, find)
     return _result(root=x, **report)
 
 
 def newton(
     func: Function, x0: Any, fprime: Any = None, args: Any = (), fprime2: Any = None, **options: Any
 ) -> Any:
-    """Find roots of a function of a number, or of numbers element by element, by Newton's method or secants."""
+    """Find roots of a function, element by element, by Newton's method or secants."""
 
     def find(f: Function, start: Any, args: Any) -> tuple[Any, Any]:
-        return _scipys("newton")(f, start, args=args, **_slopes(f, fprime, fprime2), **options), {}
+        return _scipys("newton")(f, start, args=args, **_slope(f, fprime), **options), {}
 
     return _root_of("newton", func, x0, args, find)[0]
 
@@ -199,14 +190,12 @@ def minimize_scalar(
 
 
 _NEAR = 1e-3  # of an end: many tolerances
+_BRACKETING = ("bisect", "brenth", "brentq", "ridder", "toms748")
 SOLVERS: dict[str, Function] = {
-    **{name: _bracketing(name) for name in ("bisect", "brenth", "brentq", "ridder", "toms748")},
+    **{name: _bracketing(name) for name in _BRACKETING},
+    **{
+        each.__name__: each
+        for each in (fsolve, least_squares, minimize, minimize_scalar, newton, root, root_scalar)
+    },
     "fixed_point": optimize.fixed_point,
-    "fsolve": fsolve,
-    "least_squares": least_squares,
-    "minimize": minimize,
-    "minimize_scalar": minimize_scalar,
-    "newton": newton,
-    "root": root,
-    "root_scalar": root_scalar,
 }

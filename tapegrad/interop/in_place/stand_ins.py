@@ -24,18 +24,18 @@ class FunctionStandIn(StandIn):
     Parameters
     ----------
     name
-        The name of SciPy's in full.
+        SciPy's name in full, also an attribute.
     theirs, ours
         Both functions. Ours takes arguments by SciPy's names.
     """
 
     def __init__(self, name: str, theirs: Callable[..., Any], ours: Callable[..., Any]) -> None:
         super().__init__(theirs)
-        self._name, self._ours = name, ours
+        self.name, self._ours = name, ours
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if inside.get() and has_tensor((*args, *kwargs.values())):
-            return pass_on(self._name, self.__wrapped__, self._ours, args, kwargs)
+            return pass_on(self.name, self.__wrapped__, self._ours, args, kwargs)
         return self.__wrapped__(*args, **kwargs)
 
     def __instancecheck__(self, value: object) -> bool:
@@ -80,7 +80,7 @@ class SolverStandIn(FunctionStandIn):
         except _TensorResult as found:
             if found.mark is not mark:
                 raise  # of a solver around this one
-        return pass_on(self._name, self.__wrapped__, self._ours, args, kwargs)
+        return pass_on(self.name, self.__wrapped__, self._ours, args, kwargs)
 
 
 class _TensorResult(BaseException):

@@ -9,62 +9,55 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad import integrate, linalg
+from tapegrad import linalg
 from tapegrad.foreign import StandIn, original
 from tapegrad.interop.in_place import distances, integrals, interpolators, matrices, scalars, solvers
 from tapegrad.interop.in_place.stand_ins import FunctionStandIn, ScalarStandIn, SolverStandIn
 
-# Modules of SciPy whose functions of the same name as ours take the same arguments, but for those of `_DIFFERENT`
+# Modules of SciPy whose functions of the same name as ours take the same arguments, but for those of `_different`
 _MODULES = ("special", "linalg", "interpolate", "integrate", "ndimage", "signal", "fft", "stats")
-_DIFFERENT: dict[str, dict[str, Callable[..., Any]]] = {
-    "linalg": matrices.FUNCTIONS,
-    "interpolate": interpolators.FUNCTIONS,
-    "integrate": integrals.FUNCTIONS,
-    "spatial.distance": distances.FUNCTIONS,
-    "spatial": {"distance_matrix": distances.distance_matrix},
-    "sparse.linalg": {"spsolve": linalg.spsolve},
-}
-_SOLVERS: dict[str, dict[str, Callable[..., Any]]] = {
-    "integrate": {
-        "quad": integrate.quad, "solve_ivp": integrate.solve_ivp, "odeint": integrate.odeint, **integrals.SOLVERS,
-    },
-    "optimize": solvers.SOLVERS,
-}  # fmt: skip
-PUBLIC = frozenset(f"scipy.{name}" for name in (*_MODULES, *_DIFFERENT, *_SOLVERS))
+_Table = dict[str, dict[str, Callable[..., Any]]]
+
+
+def _different() -> _Table:
+    return {
+        "linalg": matrices.functions(),
+        "interpolate": interpolators.FUNCTIONS,
+        "integrate": integrals.FUNCTIONS,
+        "spatial.distance": distances.FUNCTIONS,
+        "spatial": {"distance_matrix": distances.distance_matrix},
+        "sparse.linalg": {"spsolve": linalg.spsolve},
+    }
+
+
+_SOLVERS: _Table = {"integrate": integrals.SOLVERS, "optimize": solvers.SOLVERS}
 
 
 @lru_cache(1)
 def stand_ins() -> tuple[StandIn, ...]:
     """Return all stand-ins; this imports the modules of SciPy that they are of."""
-    of_math = [
-        ScalarStandIn(getattr(math, name), ours)
+    known = {
+        id(function := getattr(math, name)): ScalarStandIn(function, ours)
         for name, ours in scalars.FUNCTIONS.items()
         if hasattr(math, name)
-    ]
-    return (*of_math, *_of_scipy())
+    }
+    for kind, name, theirs, ours in _of_scipy():
+        known.setdefault(id(theirs), kind(name, theirs, ours))  # type: ignore[arg-type]
+    return tuple(known.values())
 
 
-def _of_scipy() -> Iterator[StandIn]:
-    known: set[int] = set()
-    for kind, name, theirs, ours in _pairs():
-        if id(theirs) not in known:  # several names of one function
-            known.add(id(theirs))
-            yield kind(name, theirs, ours)
-
-
-def _pairs() -> Iterator[tuple[type[FunctionStandIn], str, Any, Callable[..., Any]]]:
+def _of_scipy() -> Iterator[tuple[type[FunctionStandIn], str, Any, Callable[..., Any]]]:
     """Yield kinds, names, and functions of SciPy with ours."""
-    for kind, tables in ((SolverStandIn, _SOLVERS), (FunctionStandIn, _DIFFERENT)):
+    for kind, tables in ((SolverStandIn, _SOLVERS), (FunctionStandIn, _different())):
         for module, functions in tables.items():
             theirs = vars(importlib.import_module(f"scipy.{module}"))
             for name in functions.keys() & theirs.keys():
                 yield kind, f"scipy.{module}.{name}", original(theirs[name]), functions[name]
     for module in _MODULES:
-        ours, theirs = (
-            vars(importlib.import_module(f"{package}.{module}")) for package in ("tapegrad", "scipy")
-        )
-        for name in theirs["__all__"]:
-            if name in ours and _is_replaced(module, function := original(theirs[name])):
+        ours = vars(importlib.import_module(f"tapegrad.{module}"))
+        theirs = vars(importlib.import_module(f"scipy.{module}"))
+        for name in ours.keys() & theirs["__all__"]:
+            if _is_replaced(module, function := original(theirs[name])):
                 yield FunctionStandIn, f"scipy.{module}.{name}", function, ours[name]
 
 
