@@ -109,12 +109,6 @@ class StandIn:
     def __mro_entries__(self, bases: Any) -> tuple[Any, ...]:
         return (self.__wrapped__,)
 
-    def __or__(self, other: Any) -> Any:
-        return self.__wrapped__ | other  # type: ignore[operator]
-
-    def __ror__(self, other: Any) -> Any:
-        return other | self.__wrapped__
-
     def __reduce__(self) -> tuple[Any, ...]:
         return _by_name, (self.__wrapped__.__module__, self.__wrapped__.__qualname__)
 

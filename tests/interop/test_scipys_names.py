@@ -349,7 +349,6 @@ def test_stand_ins_pass_for_what_they_stand_for() -> None:
         assert isinstance(CubicSpline(PLACES, tg.tensor(DATA)), CubicSpline)
         assert not isinstance(DATA, CubicSpline)
         assert issubclass(CubicSpline, CubicSpline)
-        assert isinstance(CubicSpline | None, types.UnionType)
 
         class Doubled(CubicSpline):
             def doubled(self, x: Any) -> Any:
@@ -395,7 +394,7 @@ def test_entering_is_quick() -> None:
         (lambda t: solve(A), TypeError, "missing 1 required positional argument: 'b'"),
         (lambda t: scipy.linalg.eigh(A * t, type=2), tg.UnsupportedError, r"scipy\.linalg\.eigh: type cannot be given"),
         (lambda t: scipy.linalg.qr(A * t, pivoting=True), tg.UnsupportedError, r"linalg\.qr: pivoting .* leave out"),
-        (lambda t: scipy.linalg.qr(A * t, mode="raw"), tg.UnsupportedError, r"mode='raw' .* write 'full', 'economic'"),
+        (lambda t: scipy.linalg.qr(A * t, mode="raw"), tg.UnsupportedError, r"mode='raw' .* write one of full, economic, r"),
         (lambda t: quad(lambda x: x * t, 0, 1, weight="cos", wvar=2), tg.UnsupportedError, r"quad: weight, wvar cannot"),
         (lambda t: scipy.linalg.schur(A * t), tg.UnsupportedError, r"scipy\.linalg\.schur asks"),
         (lambda t: scipy.interpolate.interp1d(PLACES, DATA * t, "nearest"), tg.UnsupportedError, "kind='nearest'"),

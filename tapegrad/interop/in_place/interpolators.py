@@ -10,7 +10,6 @@ from tapegrad.errors import UnsupportedError
 from tapegrad.interop.in_place.arguments import array_of
 
 _DEGREES = {"slinear": 1, "linear": 1, "quadratic": 2, "cubic": 3}
-_MODES = ("extrapolate", "zeros", "raise", "const")  # of FITPACK, by number
 
 
 class interp1d:
@@ -19,71 +18,51 @@ class interp1d:
     Parameters
     ----------
     x, y, kind, axis, bounds_error, fill_value
-        SciPy's. The kind is a degree, or the name of one.
+        SciPy's. The kind is a degree, or the name of one; the fill value is nan, or to extrapolate.
     """
 
-    def __init__(
-        self, x: Any, y: Any, kind: Any = "linear", axis: int = -1, bounds_error: Any = None,
-        fill_value: Any = np.nan,
-    ) -> None:  # fmt: skip
+    def __init__(self, x: Any, y: Any, kind: Any = "linear", axis: int = -1, **outside: Any) -> None:
         degree = _DEGREES.get(kind, kind)
-        if not isinstance(degree, int) or degree < 1:
+        fill, raises = outside.get("fill_value", np.nan), outside.get("bounds_error")
+        extrapolates = isinstance(fill, str)
+        if not isinstance(degree, int) or degree < 1 or not (extrapolates or np.all(np.isnan(fill))):
             raise UnsupportedError(
-                f"scipy.interpolate.interp1d: kind={kind!r} is not for Tensors; write a degree, or one of"
-                f" {', '.join(_DEGREES)}"
+                f"scipy.interpolate.interp1d: kind={kind!r} with fill_value={fill!r} is not for Tensors; write a degree,"
+                f" or one of {', '.join(_DEGREES)}, and fill_value='extrapolate' or nan"
             )
         order = np.argsort(x, kind="stable")
-        self._ends = x[order[0]], x[order[-1]]
-        self._spline = interpolate.make_interp_spline(
-            np.asarray(x, float)[order], np.take(array_of(y), order, axis), degree, axis=axis
-        )
-        extrapolates = isinstance(fill_value, str)
-        is_nan = isinstance(fill_value, float) and np.isnan(fill_value)
-        self._fill = (
-            None if extrapolates else fill_value if isinstance(fill_value, tuple) else (fill_value,) * 2
-        )
-        self._raises = not extrapolates and (is_nan if bounds_error is None else bounds_error)
+        knots, y = np.asarray(x, float)[order], np.take(array_of(y), order, axis)
+        self._spline = interpolate.make_interp_spline(knots, y, degree, axis=axis)
+        self._extrapolates = extrapolates
+        self._ends = knots[[0, -1]] if not extrapolates and raises in (None, True) else (-np.inf, np.inf)
 
     def __call__(self, x: Any) -> Any:
         x = array_of(x)
-        value = self._spline(x)
-        if self._fill is None:
-            return value
-        below, above = x < self._ends[0], x > self._ends[1]
-        if self._raises and bool(np.any(below | above)):
+        if bool(np.any((x < self._ends[0]) | (x > self._ends[1]))):
             raise ValueError("interp1d: a value in x is outside of the interpolation range")
-        if self._raises:
-            return value
-        if np.ndim(self._spline.c) > 1:
-            raise UnsupportedError(
-                "scipy.interpolate.interp1d: fill_value is for values y in one dimension alone"
-            )
-        return np.where(below, self._fill[0], np.where(above, self._fill[1], value))
+        return self._spline(x, extrapolate=self._extrapolates)
 
 
-def splev(x: Any, tck: Any, der: int = 0, ext: Any = 0) -> Any:
+def splev(x: Any, tck: Any, der: int = 0) -> Any:
     """Evaluate a spline, or a curve of several, by FITPACK's knots, coefficients and degree."""
     t, c, k = tck if isinstance(tck, tuple | list) else tck.tck
     if isinstance(c, list) and np.ndim(c[0]):
-        return [splev(x, (t, each, k), der, ext) for each in c]
-    x, mode = array_of(x), _MODES[ext] if isinstance(ext, int) else ext
-    begin, end = t[k], t[len(t) - k - 1]
-    outside = (x < begin) | (x > end)
-    if mode == "raise" and bool(np.any(outside)):
-        raise ValueError("splev: a place is outside of the knots")
-    places = np.clip(x, begin, end) if mode == "const" else x
-    value = interpolate.BSpline(t, c[: len(t) - k - 1], k)(places, der)
-    return np.where(outside, 0.0, value) if mode == "zeros" else value
+        return [splev(x, (t, each, k), der) for each in c]
+    return interpolate.BSpline(t, c[: len(t) - k - 1], k)(array_of(x), der)
 
 
 def _of_fitpack(spline: Any) -> Callable[..., Any]:
-    tck, own = spline._eval_args, spline.ext  # noqa: SLF001  no public name has the padded knots
-    return lambda x, nu=0, ext=None: splev(x, tck, nu, own if ext is None else ext)
+    if spline.ext not in (0, "extrapolate"):
+        raise UnsupportedError(
+            f"UnivariateSpline: ext={spline.ext!r} is not for Tensors; write ext='extrapolate'"
+        )
+    return lambda x, nu=0: splev(x, spline._eval_args, nu)  # noqa: SLF001  no public name has the padded knots
 
 
 def _of_values(curve: Any) -> Any:
     kind = curve._spline.k if curve._kind == "spline" else curve._kind  # noqa: SLF001
-    return interp1d(curve.x, curve.y, kind, curve.axis, bool(curve.bounds_error), curve.fill_value)
+    outside = {"bounds_error": bool(curve.bounds_error), "fill_value": curve.fill_value}
+    return interp1d(curve.x, curve.y, kind, curve.axis, **outside)
 
 
 def _of_pieces(curve: Any) -> Any:

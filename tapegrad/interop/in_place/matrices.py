@@ -15,7 +15,7 @@ from tapegrad.interop.in_place.arguments import array_of, signature_of
 # Functions whose replacement, as messages tell it, computes all that SciPy's does
 _WRITTEN = (
     "cholesky", "companion", "convolution_matrix", "diagsvd", "eigh_tridiagonal", "eigvalsh_tridiagonal",
-    "expm_frechet", "fiedler", "fractional_matrix_power", "khatri_rao", "leslie", "matmul_toeplitz", "pinvh", "polar",
+    "expm_frechet", "fiedler", "fractional_matrix_power", "khatri_rao", "leslie", "pinvh", "polar",
     "signm", "solve_circulant", "subspace_angles",
 )  # fmt: skip
 
@@ -58,9 +58,7 @@ def eig(a: Any, right: bool = True) -> Any:
     return tuple(linalg.eig(a)) if right else linalg.eigvals(a)
 
 
-def eigh(
-    a: Any, b: Any = None, lower: bool = True, eigvals_only: bool = False, subset_by_index: Any = None
-) -> Any:
+def eigh(a: Any, b: Any = None, lower: bool = True, eigvals_only: bool = False) -> Any:
     """Compute eigenvalues and eigenvectors of one or two Hermitian matrices."""
     if b is not None:
         factor = linalg.cholesky(b, upper=not lower)
@@ -71,15 +69,12 @@ def eigh(
     values, vectors = linalg.eigh(a, "L" if lower else "U")
     if b is not None:
         vectors = linalg.solve_triangular(_adjoint(factor), vectors, lower=False)
-    if subset_by_index is not None:
-        chosen = slice(subset_by_index[0], subset_by_index[1] + 1)
-        values, vectors = values[..., chosen], vectors[..., chosen]
     return values if eigvals_only else (values, vectors)
 
 
-def eigvalsh(a: Any, b: Any = None, lower: bool = True, subset_by_index: Any = None) -> Any:
+def eigvalsh(a: Any, b: Any = None, lower: bool = True) -> Any:
     """Compute eigenvalues of one or two Hermitian matrices."""
-    return eigh(a, b, lower, True, subset_by_index)
+    return eigh(a, b, lower, True)
 
 
 def lstsq(a: Any, b: Any, cond: float | None = None) -> Any:

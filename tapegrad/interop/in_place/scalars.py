@@ -13,7 +13,6 @@ _OF_NUMPY = (
     "sqrt", "cbrt", "exp", "exp2", "expm1", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh", "cosh", "tanh",
     "asin", "acos", "atan", "asinh", "acosh", "atanh", "atan2", "pow", "fabs", "copysign", "fmod", "degrees", "radians",
 )  # fmt: skip
-_PREDICATES = ("isnan", "isinf", "isfinite")
 
 
 def _number(value: Any, name: str) -> Any:
@@ -31,6 +30,11 @@ def _number(value: Any, name: str) -> Any:
 def _by(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     """Return a function of `math` that is computed by another one."""
     return lambda *values: function(*[_number(value, name) for value in values])
+
+
+def _truth(function: Callable[..., Any], name: str) -> Callable[..., bool]:
+    """Return a predicate of `math`: a recording branches by it."""
+    return lambda value: bool(function(_number(value, name)))
 
 
 def _log(x: Any, *base: Any) -> Any:
@@ -60,7 +64,11 @@ def _isclose(a: Any, b: Any, *, rel_tol: float = 1e-09, abs_tol: float = 0.0) ->
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{name: _by(getattr(np, name), name) for name in _OF_NUMPY},
     **{name: _by(getattr(special, name), name) for name in ("erf", "erfc", "gamma")},
-    **{name: _by(lambda x, ask=getattr(np, name): bool(ask(x)), name) for name in _PREDICATES},
+    **{name: _truth(getattr(np, name), name) for name in ("isnan", "isinf", "isfinite")},
     "lgamma": _by(special.gammaln, "lgamma"),
-    "log": _log, "hypot": _hypot, "dist": _dist, "fsum": _fsum, "isclose": _isclose,
+    "log": _log,
+    "hypot": _hypot,
+    "dist": _dist,
+    "fsum": _fsum,
+    "isclose": _isclose,
 }

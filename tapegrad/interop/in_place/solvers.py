@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from tapegrad import optimize
-from tapegrad.errors import UnsupportedError
 from tapegrad.foreign import original
 from tapegrad.implicit.custom_root import custom_root
 from tapegrad.implicit.known import known, lifted
@@ -14,6 +13,8 @@ from tapegrad.optimize.solutions.minima import minimum
 from tapegrad.transforms.grad import grad
 
 Function = Callable[..., Any]
+_NEAR = 1e-3  # of an end of an interval: many tolerances
+_EPSILON = float(np.finfo(float).eps)
 
 
 def _scipys(name: str) -> Function:
@@ -53,119 +54,75 @@ def _root_of(name: str, func: Function, start: Any, args: Any, find: Function) -
     return solver(_Search(f"scipy.optimize.{name}", function, find))(start, *args)
 
 
-def _report(found: Any) -> dict[str, Any]:
-    names = ("converged", "iterations", "function_calls")
-    return {name: getattr(found, name) for name in names}
-
-
 def _bracketing(name: str) -> Function:
     """Return a solver of SciPy's that takes a bracket."""
 
-    def solve(f: Function, a: Any, b: Any, args: Any = (), full_output: bool = False, **options: Any) -> Any:
+    def solve(
+        f: Function,
+        a: Any,
+        b: Any,
+        args: Any = (),
+        xtol: float = 2e-12,
+        rtol: float = 4 * _EPSILON,
+        **options: Any,
+    ) -> Any:
         def find(f: Function, ends: Any, args: Any) -> tuple[Any, Any]:
-            x, found = _scipys(name)(f, *ends, args, full_output=True, **options)
-            return x, _report(found)
+            return _scipys(name)(f, *ends, args=args, xtol=xtol, rtol=rtol, **options), {}
 
-        x, report = _root_of(name, f, (a, b), args, find)
-        return (x, _result(root=x, **report)) if full_output else x
+        return _root_of(name, f, (a, b), args, find)[0]
 
     return solve
 
 
-def _result(**items: Any) -> Any:
+def _slope(f: Function, fprime: Any) -> Any:
+    """Return the exact derivative of a function, element by element, where the user gives one."""
+    return grad(lambda x, *args: np.sum(f(x, *args))) if fprime else None
+
+
+def root_scalar(f: Function, args: Any = (), method: Any = None, fprime: Any = None, **options: Any) -> Any:
+    """Find a root of a function of one number."""
     from scipy.optimize import OptimizeResult
 
-    return OptimizeResult(items)
-
-
-def _slope(f: Function, fprime: Any) -> dict[str, Any]:
-    """Return the exact derivative of a function, element by element, where the user gives one."""
-    if fprime is True:
-        raise UnsupportedError(
-            "scipy.optimize.root_scalar: fprime=True is not for functions of Tensors; return the value alone: the"
-            " derivative is computed"
-        )
-    slope = grad(lambda x, *args: np.sum(f(x, *args)))
-    return {"fprime": slope} if fprime else {}
-
-
-def root_scalar(
-    f: Function, args: Any = (), method: Any = None, fprime: Any = None, fprime2: Any = None, **options: Any
-) -> Any:
-    """Find a root of a function of one number, without the second derivative."""
-    method = "newton" if method == "halley" else method
     start = {name: options.pop(name) for name in ("bracket", "x0", "x1") if name in options}
 
     def find(f: Function, start: Any, args: Any) -> tuple[Any, Any]:
-        found = _scipys("root_scalar")(f, args, method, **start, **_slope(f, fprime), **options)
-        return found.root, _report(found)
+        found = _scipys("root_scalar")(f, args, method, fprime=_slope(f, fprime), **start, **options)
+        return found.root, {name: found[name] for name in ("converged", "iterations", "function_calls")}
 
     x, report = _root_of("root_scalar", f, start, args, find)
-    return _result(root=x, **report)
+    return OptimizeResult(root=x, **report)
 
 
 def newton(
-    func: Function, x0: Any, fprime: Any = None, args: Any = (), fprime2: Any = None, **options: Any
+    func: Function, x0: Any, fprime: Any = None, args: Any = (), tol: float = 1.48e-8, maxiter: int = 50
 ) -> Any:
     """Find roots of a function, element by element, by Newton's method or secants."""
 
     def find(f: Function, start: Any, args: Any) -> tuple[Any, Any]:
-        return _scipys("newton")(f, start, args=args, **_slope(f, fprime), **options), {}
+        return _scipys("newton")(f, start, _slope(f, fprime), args, tol, maxiter), {}
 
     return _root_of("newton", func, x0, args, find)[0]
 
 
-def fsolve(func: Function, x0: Any, args: Any = (), fprime: Any = None, **options: Any) -> Any:
+def fsolve(func: Function, x0: Any, args: Any = (), fprime: Any = None, xtol: float = 1.49012e-8) -> Any:
     """Solve a system of equations, whose Jacobian is computed where derivatives are."""
 
     def find(f: Function, start: Any, args: Any) -> tuple[Any, Any]:
-        return _scipys("fsolve")(f, np.atleast_1d(start), args, **options), {}
+        return _scipys("fsolve")(f, np.atleast_1d(start), args, xtol=xtol), {}
 
-    if options.get("full_output"):
-        raise UnsupportedError(
-            "scipy.optimize.fsolve: full_output is not for Tensors; write scipy.optimize.root"
-        )
     return _root_of("fsolve", func, x0, args, find)[0]
 
 
-class _Value:
-    """Function without the derivative that it returns as well."""
+def _without_derivatives(solver: Function, **settings: Any) -> Function:
+    """Return a solver of ours that takes the arguments of SciPy's, and computes the derivatives that these give."""
 
-    def __init__(self, function: Function) -> None:
-        self._function = function
+    def solve(
+        fun: Function, x0: Any, *, jac: Any = None, hess: Any = None, hessp: Any = None, **options: Any
+    ) -> Any:
+        given = {"jac": jac} if jac is True else {}  # refused: the function returns more than its value
+        return solver(fun, x0, **options, **given, **settings)
 
-    def __call__(self, x: Any, *args: Any) -> Any:
-        return self._function(x, *args)[0]
-
-
-def _value_alone(fun: Function, args: Any, jac: Any) -> tuple[Function, tuple[Any, ...]]:
-    """Return a function that returns its value alone, and its arguments."""
-    if jac is not True:
-        return fun, _tuple(args)
-    function, args = lifted(fun, _tuple(args))
-    return _Value(function), args
-
-
-def minimize(
-    fun: Function, x0: Any, args: Any = (), method: Any = None, jac: Any = None, hess: Any = None, hessp: Any = None,
-    **options: Any,
-) -> Any:  # fmt: skip
-    """Minimise a function, whose derivatives are computed."""
-    fun, args = _value_alone(fun, args, jac)
-    return optimize.minimize(fun, x0, args, method, differentiable=True, **options)
-
-
-def least_squares(fun: Function, x0: Any, jac: Any = None, args: Any = (), **options: Any) -> Any:
-    """Solve a least-squares problem, whose Jacobian is computed."""
-    return optimize.least_squares(fun, x0, args, differentiable=True, **options)
-
-
-def root(
-    fun: Function, x0: Any, args: Any = (), method: str = "hybr", jac: Any = None, **options: Any
-) -> Any:
-    """Solve a system of equations, whose Jacobian is computed."""
-    fun, args = _value_alone(fun, args, jac)
-    return optimize.root(fun, x0, args, method, **options)
+    return solve
 
 
 def minimize_scalar(
@@ -189,13 +146,10 @@ def minimize_scalar(
     return result
 
 
-_NEAR = 1e-3  # of an end: many tolerances
-_BRACKETING = ("bisect", "brenth", "brentq", "ridder", "toms748")
 SOLVERS: dict[str, Function] = {
-    **{name: _bracketing(name) for name in _BRACKETING},
-    **{
-        each.__name__: each
-        for each in (fsolve, least_squares, minimize, minimize_scalar, newton, root, root_scalar)
-    },
-    "fixed_point": optimize.fixed_point,
+    **{name: _bracketing(name) for name in ("bisect", "brenth", "brentq", "ridder", "toms748")},
+    **{each.__name__: each for each in (fsolve, minimize_scalar, newton, root_scalar, optimize.fixed_point)},
+    "root": _without_derivatives(optimize.root),
+    "minimize": _without_derivatives(optimize.minimize, differentiable=True),
+    "least_squares": _without_derivatives(optimize.least_squares, differentiable=True),
 }
