@@ -197,6 +197,7 @@ def _subjects() -> dict[str, Subject]:
         "interop": Subject(
             "tapegrad.interop",
             "Functions for `nutpie`, `pymc`, `emcee`, `torch` and other packages, called without Python.",
+            ("interop.",),
         ),
         "errors": Subject(
             "Errors and warnings", "Each exception and warning of the package, and when it is raised.", ("errors",)

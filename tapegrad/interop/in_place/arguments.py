@@ -12,10 +12,9 @@ from tapegrad.frontend.recording.record_structural import as_tensor
 _WITHOUT_EFFECT = frozenset({
     "overwrite_a", "overwrite_b", "overwrite_ab", "overwrite_x", "overwrite_cb", "overwrite_v", "check_finite", "lwork",
     "workers", "plan", "lapack_driver", "driver", "blocksize", "solver", "solver_args", "use_umfpack", "copy",
-    "assume_sorted", "nan_policy", "out",
+    "assume_sorted",
 })  # fmt: skip
 _PLAIN = (bool, int, float, str, type(None), tuple)
-_VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 @lru_cache(1024)
@@ -49,33 +48,26 @@ def pass_on(name: str, theirs: Callable[..., Any], ours: Callable[..., Any], arg
         For other arguments that ours lacks.
     """
     signature, parameters = signature_of(theirs), signature_of(ours).parameters
-    if list(signature.parameters) == list(parameters) or _takes_any_number(signature):
+    kinds = {each.kind for each in signature.parameters.values()}
+    if list(signature.parameters) == list(parameters) or inspect.Parameter.VAR_POSITIONAL in kinds:
         return ours(*args, **kwargs)
     bound = signature.bind(*args, **kwargs).arguments
     rest = {key: value for key, value in bound.items() if not _is_default(signature.parameters[key], value)}
     for key in [key for key in rest if signature.parameters[key].kind is inspect.Parameter.VAR_KEYWORD]:
         rest.update(rest.pop(key))
     first = [rest.pop(key) for key in list(signature.parameters)[:1] if key in rest]
-    if not any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters.values()):
-        _check(name, ours, rest.keys() - list(parameters)[1:], list(parameters))
+    unknown = rest.keys() - list(parameters)[1:]
+    if unknown and not any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters.values()):
+        raise UnsupportedError(
+            f"{name}: {', '.join(sorted(unknown))} cannot be given where other arguments are Tensors, or the function"
+            f" returns some; leave out all but {', '.join(parameters)}, or write it with functions of tapegrad"
+        )
     return ours(*first, **rest)
-
-
-def _takes_any_number(signature: inspect.Signature) -> bool:
-    return any(each.kind is inspect.Parameter.VAR_POSITIONAL for each in signature.parameters.values())
 
 
 def _is_default(parameter: inspect.Parameter, value: Any) -> bool:
     """Return whether an argument may be left out."""
-    if parameter.name in _WITHOUT_EFFECT or value is parameter.default:
-        return True
-    same_type = type(value) is type(parameter.default) and isinstance(value, _PLAIN)
-    return same_type and parameter.kind not in _VARIADIC and bool(value == parameter.default)
-
-
-def _check(name: str, ours: Callable[..., Any], unknown: set[str], known: list[str]) -> None:
-    if unknown:
-        raise UnsupportedError(
-            f"{name}: {', '.join(sorted(unknown))} cannot be given where other arguments are Tensors, or the function"
-            f" returns some; leave out all but {', '.join(known)}, or write it with functions of tapegrad"
-        )
+    is_equal = (
+        type(value) is type(parameter.default) and isinstance(value, _PLAIN) and value == parameter.default
+    )
+    return parameter.name in _WITHOUT_EFFECT or value is parameter.default or is_equal

@@ -9,9 +9,10 @@ from tapegrad.stats.scipys_place import inside, patches
 class in_place_of_scipy(ContextDecorator):
     """Let functions of SciPy and of `math` take Tensors: those of tapegrad compute in their place.
 
-    A context manager, and a decorator. Inside, in this thread or task, a call that gets a Tensor, also in a list, runs the function of tapegrad of the same name. The same is done for names that modules have imported before, such
-    as by ``from scipy.linalg import solve``. With arrays and numbers alone, and in other threads, functions are SciPy's
-    own. What `jit` records inside is replayed anywhere.
+    A context manager, and a decorator. Inside, in this thread or task, a call that gets a Tensor, also in a list, runs
+    the function of tapegrad of the same name, under all names that modules have imported it by: ``from scipy.linalg
+    import solve``. With arrays and numbers alone, and in other threads, functions are SciPy's own. What `jit` records
+    inside is replayed anywhere.
 
     Raises
     ------
@@ -23,10 +24,10 @@ class in_place_of_scipy(ContextDecorator):
     Notes
     -----
     Functions and classes of these modules are put in place, where tapegrad has them: `scipy.special`, `linalg`,
-    `interpolate`, `integrate`, `ndimage`, `signal`, `fft`, `optimize` (roots and minima, with implicit derivatives),
-    `spatial.distance`, ``sparse.linalg.spsolve``, and distributions and `entropy` of `scipy.stats`. So are methods of
-    SciPy's interpolators of plain data, at Tensors. A solver that calls a function of the user's, which closes over
-    Tensors, is SciPy's until that returns one.
+    `interpolate`, `integrate`, `ndimage`, `signal`, `optimize` (roots and minima, with implicit derivatives),
+    `spatial.distance`, ``sparse.linalg.spsolve``, and distributions and `entropy` of `scipy.stats`; those of `fft` take
+    Tensors themselves. So are methods of SciPy's interpolators of plain data, at Tensors. A solver that calls a
+    function of the user's, which closes over Tensors, is SciPy's until that returns one.
 
     Functions of `math` follow NumPy outside of their domain: ``math.log`` of a negative Tensor is nan, of a number it
     raises `ValueError` as ever. Predicates, such as ``math.isnan``, give a `bool`, by which a recording branches.
@@ -45,7 +46,7 @@ class in_place_of_scipy(ContextDecorator):
     ...     return -0.5 * y @ cho_solve(factor, y) - np.sum(np.log(np.diag(factor[0]))) - math.log(math.pi)
     >>> with tg.in_place_of_scipy():
     ...     tg.grad(log_likelihood)(0.5, np.array([-1.0, 1.0, 2.0])).round(6)
-    np.float64(-0.280262)
+    np.float64(-0.143196)
     """
 
     def __enter__(self) -> None:

@@ -76,21 +76,9 @@ def fixed_quad(func: Callable[..., Any], a: Any, b: Any, args: Any = (), n: int 
     return half * np.sum(weights * func(half * (nodes + 1) + a, *args), axis=-1), None
 
 
-def dblquad(
-    func: Callable[..., Any], a: Any, b: Any, gfun: Any, hfun: Any, args: Any = (), **tolerances: Any
-) -> Any:
-    """Integrate a function of two numbers, the first of which is the inner one."""
-
-    def inner(x: Any, *args: Any) -> Any:
-        ends = (end(x) if callable(end) else end for end in (gfun, hfun))
-        return quad(func, *ends, (x, *args), **tolerances)[0]
-
-    return quad(inner, a, b, args, **tolerances)
-
-
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     each.__name__: each for each in (trapezoid, cumulative_trapezoid, simpson, romb)
 }
 SOLVERS: dict[str, Callable[..., Any]] = {
-    each.__name__: each for each in (fixed_quad, dblquad, quad, odeint, solve_ivp)
+    each.__name__: each for each in (fixed_quad, quad, odeint, solve_ivp)
 }

@@ -27,8 +27,8 @@ class interp1d:
         extrapolates = isinstance(fill, str)
         if not isinstance(degree, int) or degree < 1 or not (extrapolates or np.all(np.isnan(fill))):
             raise UnsupportedError(
-                f"scipy.interpolate.interp1d: kind={kind!r} with fill_value={fill!r} is not for Tensors; write a degree,"
-                f" or one of {', '.join(_DEGREES)}, and fill_value='extrapolate' or nan"
+                f"scipy.interpolate.interp1d: kind={kind!r}, fill_value={fill!r} are not for Tensors; write a degree,"
+                f" or one of {', '.join(_DEGREES)}, and 'extrapolate' or nan"
             )
         order = np.argsort(x, kind="stable")
         knots, y = np.asarray(x, float)[order], np.take(array_of(y), order, axis)

@@ -5,32 +5,29 @@ Modules of tapegrad, NumPy, Numba and the standard library keep their own, and s
 
 import functools
 import importlib
+import inspect
 import sys
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from tapegrad.engine.runtime.fork_locks import lock
+from tapegrad.foreign import original
 from tapegrad.interop.in_place.interpolators import METHODS
-from tapegrad.interop.in_place.stand_ins import FunctionStandIn, has_tensor
-from tapegrad.interop.in_place.table import stand_ins
+from tapegrad.interop.in_place.stand_ins import has_tensor
+from tapegrad.interop.in_place.table import PUBLIC, stand_ins
 from tapegrad.program.captured.origin import is_library_file, variables_of
 from tapegrad.stats.scipys_place import inside
 
 _KEPT = frozenset({"tapegrad", "numpy", "numba", "llvmlite", "scipy"}) | sys.stdlib_module_names - {"math"}
 
 
-class _Module:
-    """Variables of a module, and the names of those that are exchanged."""
+class _Variables:
+    """Variables of a module, or of code that is executed without one, and the names of those that are exchanged."""
 
-    def __init__(self, name: str, module: Any) -> None:
-        self.module, self._count = module, -1
-        self._names: list[str] = []
-        package = name.partition(".")[0]
-        has_own = isinstance(module, types.ModuleType) and (package not in _KEPT or name in _public())
-        self._variables = variables_of(module) if has_own else {}
-        file = self._variables.get("__file__")
-        self._may_change = has_own and package != "scipy" and not is_library_file(str(file))
+    def __init__(self, variables: dict[str, Any], may_change: bool, module: Any = None) -> None:
+        self.module, self._variables, self._may_change = module, variables, may_change
+        self._count, self._names = -1, [""]
 
     def exchange(self, table: dict[int, Any], known: dict[int, Any]) -> None:
         """Replace the variables that are in a table; `known` are those that may be exchanged at all."""
@@ -43,25 +40,43 @@ class _Module:
                 self._variables[name] = value
 
 
-class Names:
+def _of_module(name: str, module: Any) -> _Variables:
+    package = name.partition(".")[0]
+    if not isinstance(module, types.ModuleType) or (package in _KEPT and name not in PUBLIC):
+        return _Variables({}, False, module)
+    variables = variables_of(module)
+    return _Variables(variables, not is_library_file(str(variables.get("__file__"))), module)
+
+
+def _without_module() -> dict[int, dict[str, Any]]:
+    """Return the variables of running code that are no module's: of an example in a docstring."""
+    found, frame = dict[int, dict[str, Any]](), inspect.currentframe()
+    while frame is not None:
+        module = sys.modules.get(frame.f_globals.get("__name__", ""))
+        if not isinstance(module, types.ModuleType) or variables_of(module) is not frame.f_globals:
+            found[id(frame.f_globals)] = frame.f_globals
+        frame = frame.f_back
+    return found
+
+
+class ExchangedNames:
     """The names, exchanged as long as there are users."""
 
     def __init__(self) -> None:
         self._lock = lock()
         self._users = 0
-        self._modules: dict[int, _Module] = {}
-        self._methods: list[tuple[type, str, Any]] = []
+        self._modules: dict[int, _Variables] = {}
+        self._others: dict[int, dict[str, Any]] = {}
 
     def add(self) -> None:
         """Enter a context: put in the stand-ins, also under names that have been imported since."""
-        there = _tables()[0]
+        there, methods, others = _tables()[0], _methods(), _without_module()
         with self._lock:
             self._users += 1
+            self._others |= others
             self._exchange(there)
-            if self._users == 1:
-                for cls, name, method in _methods():
-                    self._methods.append((cls, name, vars(cls).get(name)))
-                    setattr(cls, name, method)
+            for cls, name, _, method in methods:
+                setattr(cls, name, method)
 
     def remove(self) -> None:
         """Leave a context; with the last one all is as before."""
@@ -69,8 +84,8 @@ class Names:
             self._users -= 1
             if self._users == 0:
                 self._exchange(_tables()[1])
-                while self._methods:
-                    cls, name, before = self._methods.pop()
+                self._others = {}
+                for cls, name, before, _ in _methods():
                     delattr(cls, name) if before is None else setattr(cls, name, before)
 
     def _exchange(self, table: dict[int, Any]) -> None:
@@ -79,20 +94,14 @@ class Names:
         for name, module in tuple(sys.modules.items()):
             found = before.get(id(module))
             if found is None or found.module is not module:
-                found = _Module(name, module)
+                found = _of_module(name, module)
             self._modules[id(module)] = found
             found.exchange(table, known)
+        for variables in self._others.values():
+            _Variables(variables, True).exchange(table, known)
 
 
-names = Names()
-
-
-@functools.lru_cache(1)
-def _public() -> frozenset[str]:
-    """Return the names of the modules of SciPy that stand-ins are found in."""
-    return frozenset(
-        each.name.rpartition(".")[0] for each in stand_ins() if isinstance(each, FunctionStandIn)
-    )
+names = ExchangedNames()
 
 
 @functools.lru_cache(1)
@@ -104,17 +113,13 @@ def _tables() -> tuple[dict[int, Any], dict[int, Any], dict[int, Any]]:
 
 
 @functools.lru_cache(1)
-def _methods() -> tuple[tuple[type, str, Callable[..., Any]], ...]:
-    return tuple(_patched_methods())
-
-
-def _patched_methods() -> Iterator[tuple[type, str, Callable[..., Any]]]:
-    """Yield the methods of SciPy's interpolators that dispatch on Tensors."""
+def _methods() -> tuple[tuple[type, str, Any, Callable[..., Any]], ...]:
+    """Return classes of SciPy, names of methods, what the classes have under these, and methods that take Tensors."""
     module = importlib.import_module("scipy.interpolate")
-    for kind, name, ours in METHODS:
-        cls = getattr(module, kind)
-        cls = getattr(cls, "__wrapped__", cls)
-        yield (cls, name, _dispatching(getattr(cls, name), ours))
+    found = [(original(getattr(module, kind)), name, ours) for kind, name, ours in METHODS]
+    return tuple(
+        (cls, name, vars(cls).get(name), _dispatching(getattr(cls, name), ours)) for cls, name, ours in found
+    )
 
 
 def _dispatching(theirs: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..., Any]:

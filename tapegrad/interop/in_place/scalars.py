@@ -38,8 +38,8 @@ def _truth(function: Callable[..., Any], name: str) -> Callable[..., bool]:
 
 
 def _log(x: Any, *base: Any) -> Any:
-    x, *base = (np.log(_number(each, "log")) for each in (x, *base))
-    return x / base[0] if base else x
+    first, *others = (np.log(_number(each, "log")) for each in (x, *base))
+    return first / others[0] if others else first
 
 
 def _hypot(*coordinates: Any) -> Any:

@@ -1,5 +1,6 @@
 """Solvers of `scipy.optimize` for functions of Tensors: SciPy's search on arrays, and implicit derivatives."""
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -23,35 +24,21 @@ def _scipys(name: str) -> Function:
     return original(getattr(scipy.optimize, name))  # type: ignore[no-any-return]
 
 
-def _tuple(args: Any) -> tuple[Any, ...]:
-    return args if isinstance(args, tuple) else (args,)
-
-
-class _Search:
-    """Search of a root on arrays.
+def _root_of(func: Function, start: Any, args: Any, find: Function, has_aux: bool = False) -> Any:
+    """Return the root that a search finds, with derivatives.
 
     Parameters
     ----------
-    name
-        SciPy's function.
-    function
-        The function whose root it is, of the unknown and further arguments.
+    func
+        The function whose root it is, of the unknown and further arguments, which may close over Tensors.
+    start, args
+        Where the search starts; further arguments.
     find
-        Takes the function, the start and a tuple of arguments; returns the root, and a dict of numbers.
+        Takes a function, the start and arguments, all of plain numbers; returns the root, with a dict of numbers if
+        `has_aux`.
     """
-
-    def __init__(self, name: str, function: Function, find: Function) -> None:
-        self.__name__, self._function, self._find = name, function, find
-
-    def __call__(self, start: Any, *args: Any) -> Any:
-        return self._find(self._function, start, args)
-
-
-def _root_of(name: str, func: Function, start: Any, args: Any, find: Function) -> Any:
-    """Return the root that a search finds, with derivatives, and what the search tells."""
-    function, args = lifted(func, _tuple(args))
-    solver = custom_root(function, has_aux=True, record=False)
-    return solver(_Search(f"scipy.optimize.{name}", function, find))(start, *args)
+    function, args = lifted(func, args if isinstance(args, tuple) else (args,))
+    return custom_root(function, has_aux, record=False)(functools.partial(find, function))(start, *args)
 
 
 def _bracketing(name: str) -> Function:
@@ -66,10 +53,10 @@ def _bracketing(name: str) -> Function:
         rtol: float = 4 * _EPSILON,
         **options: Any,
     ) -> Any:
-        def find(f: Function, ends: Any, args: Any) -> tuple[Any, Any]:
-            return _scipys(name)(f, *ends, args=args, xtol=xtol, rtol=rtol, **options), {}
+        def find(f: Function, ends: Any, *args: Any) -> Any:
+            return _scipys(name)(f, *ends, args=args, xtol=xtol, rtol=rtol, **options)
 
-        return _root_of(name, f, (a, b), args, find)[0]
+        return _root_of(f, (a, b), args, find)
 
     return solve
 
@@ -85,11 +72,11 @@ def root_scalar(f: Function, args: Any = (), method: Any = None, fprime: Any = N
 
     start = {name: options.pop(name) for name in ("bracket", "x0", "x1") if name in options}
 
-    def find(f: Function, start: Any, args: Any) -> tuple[Any, Any]:
+    def find(f: Function, start: Any, *args: Any) -> Any:
         found = _scipys("root_scalar")(f, args, method, fprime=_slope(f, fprime), **start, **options)
         return found.root, {name: found[name] for name in ("converged", "iterations", "function_calls")}
 
-    x, report = _root_of("root_scalar", f, start, args, find)
+    x, report = _root_of(f, start, args, find, has_aux=True)
     return OptimizeResult(root=x, **report)
 
 
@@ -98,19 +85,19 @@ def newton(
 ) -> Any:
     """Find roots of a function, element by element, by Newton's method or secants."""
 
-    def find(f: Function, start: Any, args: Any) -> tuple[Any, Any]:
-        return _scipys("newton")(f, start, _slope(f, fprime), args, tol, maxiter), {}
+    def find(f: Function, start: Any, *args: Any) -> Any:
+        return _scipys("newton")(f, start, _slope(f, fprime), args, tol, maxiter)
 
-    return _root_of("newton", func, x0, args, find)[0]
+    return _root_of(func, x0, args, find)
 
 
 def fsolve(func: Function, x0: Any, args: Any = (), fprime: Any = None, xtol: float = 1.49012e-8) -> Any:
     """Solve a system of equations, whose Jacobian is computed where derivatives are."""
 
-    def find(f: Function, start: Any, args: Any) -> tuple[Any, Any]:
-        return _scipys("fsolve")(f, np.atleast_1d(start), args, xtol=xtol), {}
+    def find(f: Function, start: Any, *args: Any) -> Any:
+        return _scipys("fsolve")(f, np.atleast_1d(start), args, xtol=xtol)
 
-    return _root_of("fsolve", func, x0, args, find)[0]
+    return _root_of(func, x0, args, find)
 
 
 def _without_derivatives(solver: Function, **settings: Any) -> Function:
@@ -129,7 +116,7 @@ def minimize_scalar(
     fun: Function, bracket: Any = None, bounds: Any = None, args: Any = (), method: Any = None, **options: Any
 ) -> Any:
     """Minimise a function of one number. At a bound the solution is constant."""
-    function, args = lifted(fun, _tuple(args))
+    function, args = lifted(fun, args if isinstance(args, tuple) else (args,))
     limits = None if bounds is None else tuple(map(float, bounds))
 
     def search(start: Any, *args: Any) -> Any:

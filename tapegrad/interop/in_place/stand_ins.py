@@ -39,22 +39,11 @@ class FunctionStandIn(StandIn):
         return self.__wrapped__(*args, **kwargs)
 
     def __instancecheck__(self, value: object) -> bool:
-        kinds = [kind for kind in (self.__wrapped__, self._ours) if isinstance(kind, type)]
-        return isinstance(value, tuple(kinds))
+        return isinstance(value, self.__wrapped__) or type(value) is self._ours  # type: ignore[arg-type]
 
 
-class ScalarStandIn(StandIn):
-    """Stand-in for a function of `math`, whose arguments are numbers, or iterables of them.
-
-    Parameters
-    ----------
-    theirs, ours
-        Both functions, which take the same arguments.
-    """
-
-    def __init__(self, theirs: Callable[..., Any], ours: Callable[..., Any]) -> None:
-        super().__init__(theirs)
-        self._ours = ours
+class ScalarStandIn(FunctionStandIn):
+    """Stand-in for a function of `math`, whose arguments are numbers, or iterables of them."""
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if not inside.get() or {*map(type, args)} <= _NUMBERS:
@@ -78,23 +67,13 @@ class SolverStandIn(FunctionStandIn):
         try:
             return self.__wrapped__(*given, **by_name)
         except _TensorResult as found:
-            if found.mark is not mark:
+            if found.args != (mark,):
                 raise  # of a solver around this one
         return pass_on(self.name, self.__wrapped__, self._ours, args, kwargs)
 
 
 class _TensorResult(BaseException):
-    """A function that SciPy called has returned a Tensor.
-
-    Parameters
-    ----------
-    mark
-        What is the call of SciPy's own.
-    """
-
-    def __init__(self, mark: object) -> None:
-        super().__init__()
-        self.mark = mark
+    """A function has returned a Tensor to SciPy; its argument marks the call of SciPy's."""
 
 
 def _watched(function: Any, mark: object) -> Any:

@@ -1,4 +1,4 @@
-"""All stand-ins: for functions of the same name as ours, and for those of the tables beside this file."""
+"""Table of all stand-ins: for functions of the same name as ours, and for those of the files beside this one."""
 
 import importlib
 import math
@@ -7,15 +7,16 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
-
 from tapegrad import linalg
 from tapegrad.foreign import StandIn, original
 from tapegrad.interop.in_place import distances, integrals, interpolators, matrices, scalars, solvers
 from tapegrad.interop.in_place.stand_ins import FunctionStandIn, ScalarStandIn, SolverStandIn
 
-# Modules of SciPy whose functions of the same name as ours take the same arguments, but for those of `_different`
-_MODULES = ("special", "linalg", "interpolate", "integrate", "ndimage", "signal", "fft", "stats")
+# Modules of SciPy whose functions of the same name as ours take the same arguments, but for those of `_different`.
+# Those of `scipy.fft` take Tensors by a protocol.
+_MODULES = ("special", "linalg", "interpolate", "integrate", "ndimage", "signal", "stats")
+_OTHERS = ("optimize", "spatial", "spatial.distance", "sparse.linalg")
+PUBLIC = frozenset(f"scipy.{name}" for name in (*_MODULES, *_OTHERS))  # keep no functions of SciPy's own
 _Table = dict[str, dict[str, Callable[..., Any]]]
 
 
@@ -24,9 +25,9 @@ def _different() -> _Table:
         "linalg": matrices.functions(),
         "interpolate": interpolators.FUNCTIONS,
         "integrate": integrals.FUNCTIONS,
-        "spatial.distance": distances.FUNCTIONS,
-        "spatial": {"distance_matrix": distances.distance_matrix},
+        "spatial.distance": distances.functions(),
         "sparse.linalg": {"spsolve": linalg.spsolve},
+        "spatial": {"distance_matrix": lambda x, y, p=2: linalg.cdist(x, y, "minkowski", p=p)},
     }
 
 
@@ -37,7 +38,7 @@ _SOLVERS: _Table = {"integrate": integrals.SOLVERS, "optimize": solvers.SOLVERS}
 def stand_ins() -> tuple[StandIn, ...]:
     """Return all stand-ins; this imports the modules of SciPy that they are of."""
     known = {
-        id(function := getattr(math, name)): ScalarStandIn(function, ours)
+        id(function := getattr(math, name)): ScalarStandIn(f"math.{name}", function, ours)
         for name, ours in scalars.FUNCTIONS.items()
         if hasattr(math, name)
     }
@@ -51,21 +52,12 @@ def _of_scipy() -> Iterator[tuple[type[FunctionStandIn], str, Any, Callable[...,
     for kind, tables in ((SolverStandIn, _SOLVERS), (FunctionStandIn, _different())):
         for module, functions in tables.items():
             theirs = vars(importlib.import_module(f"scipy.{module}"))
-            for name in functions.keys() & theirs.keys():
+            for name in sorted(functions.keys() & theirs.keys()):
                 yield kind, f"scipy.{module}.{name}", original(theirs[name]), functions[name]
     for module in _MODULES:
         ours = vars(importlib.import_module(f"tapegrad.{module}"))
         theirs = vars(importlib.import_module(f"scipy.{module}"))
-        for name in ours.keys() & theirs["__all__"]:
-            if _is_replaced(module, function := original(theirs[name])):
+        for name in sorted(ours.keys() & theirs["__all__"]):
+            kinds = types.FunctionType if module == "stats" else types.FunctionType | type
+            if isinstance(function := original(theirs[name]), kinds) and name != "LinAlgError":
                 yield FunctionStandIn, f"scipy.{module}.{name}", function, ours[name]
-
-
-def _is_replaced(module: str, function: Any) -> bool:
-    """Return whether a function, or a class, does not take Tensors itself."""
-    if getattr(function, "__name__", "").endswith("fftfreq"):
-        return False  # of a count
-    if module == "stats" or not callable(function):
-        return isinstance(function, types.FunctionType)
-    takes_them = isinstance(function, np.ufunc) or type(function) is type(np.sinc)
-    return not (takes_them or (isinstance(function, type) and issubclass(function, Exception)))
