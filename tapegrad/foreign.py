@@ -98,9 +98,6 @@ class StandIn:
     def __repr__(self) -> str:
         return repr(self.__wrapped__)
 
-    def __subclasscheck__(self, cls: type) -> bool:
-        return issubclass(original(cls), self.__wrapped__)  # type: ignore[arg-type]
-
     def __mro_entries__(self, bases: Any) -> tuple[Any, ...]:
         return (self.__wrapped__,)
 

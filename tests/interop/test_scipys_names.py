@@ -349,7 +349,6 @@ def test_stand_ins_pass_for_what_they_stand_for() -> None:
         assert isinstance(CubicSpline(PLACES, DATA), CubicSpline)
         assert isinstance(CubicSpline(PLACES, tg.tensor(DATA)), CubicSpline)
         assert not isinstance(DATA, CubicSpline)
-        assert issubclass(CubicSpline, CubicSpline)
 
         class Doubled(CubicSpline):
             def doubled(self, x: Any) -> Any:
@@ -393,7 +392,7 @@ def test_entering_is_quick() -> None:
     ("call", "error", "words"),
     [
         (lambda t: solve(A), TypeError, "missing 1 required positional argument: 'b'"),
-        (lambda t: scipy.linalg.eigh(A * t, type=2), tg.UnsupportedError, r"scipy\.linalg\.eigh: type cannot be given"),
+        (lambda t: scipy.linalg.eigh(A * t, A), tg.UnsupportedError, r"scipy\.linalg\.eigh: b cannot be given"),
         (lambda t: scipy.linalg.qr(A * t, pivoting=True), tg.UnsupportedError, r"linalg\.qr: pivoting .* leave out"),
         (lambda t: scipy.linalg.qr(A * t, mode="raw"), tg.UnsupportedError, r"mode='raw' .* one of full, economic, r"),
         (lambda t: quad(lambda x: x * t, 0, 1, weight="cos", wvar=2), tg.UnsupportedError, r"weight, wvar cannot"),

@@ -10,9 +10,8 @@ from tapegrad.frontend.recording.record_structural import as_tensor
 
 # Arguments that change nothing in a result: memory, threads, checks and drivers.
 _WITHOUT_EFFECT = frozenset({
-    "overwrite_a", "overwrite_b", "overwrite_ab", "overwrite_x", "overwrite_cb", "overwrite_v", "check_finite", "lwork",
-    "workers", "plan", "lapack_driver", "driver", "blocksize", "solver", "solver_args", "use_umfpack", "copy",
-    "assume_sorted",
+    "overwrite_a", "overwrite_b", "overwrite_ab", "overwrite_cb", "check_finite", "lwork", "lapack_driver", "driver",
+    "blocksize", "solver", "solver_args", "use_umfpack", "copy", "assume_sorted",
 })  # fmt: skip
 _PLAIN = (bool, int, float, str, type(None), tuple)
 
@@ -21,6 +20,11 @@ _PLAIN = (bool, int, float, str, type(None), tuple)
 def signature_of(function: Callable[..., Any]) -> inspect.Signature:
     """Return the signature of a function or a class."""
     return inspect.signature(function)
+
+
+def named(*functions: Any) -> dict[str, Callable[..., Any]]:
+    """Return functions by their names."""
+    return {each.__name__: each for each in functions}
 
 
 def array_of(value: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad import linalg
-from tapegrad.interop.in_place.arguments import array_of
+from tapegrad.interop.in_place.arguments import array_of, named
 from tapegrad.interop.in_place.matrices import written
 
 _METRICS = (
@@ -40,5 +40,5 @@ def functions() -> dict[str, Callable[..., Any]]:
     from scipy.spatial.distance import jensenshannon
 
     divergence = written("scipy.spatial.distance.jensenshannon", jensenshannon)
-    own = {each.__name__: each for each in (squareform, linalg.cdist, linalg.pdist)}
-    return {**{name: _between(name) for name in _METRICS}, **own, "jensenshannon": divergence}
+    own = named(squareform, linalg.cdist, linalg.pdist) | {name: _between(name) for name in _METRICS}
+    return own | {"jensenshannon": divergence}

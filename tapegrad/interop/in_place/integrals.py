@@ -12,7 +12,7 @@ import numpy as np
 from tapegrad.integrate.odeint import odeint
 from tapegrad.integrate.quad import quad
 from tapegrad.integrate.solve import solve_ivp
-from tapegrad.interop.in_place.arguments import array_of
+from tapegrad.interop.in_place.arguments import array_of, named
 
 
 def _samples(y: Any, x: Any, dx: Any, axis: int) -> tuple[Any, Any]:
@@ -76,9 +76,5 @@ def fixed_quad(func: Callable[..., Any], a: Any, b: Any, args: Any = (), n: int 
     return half * np.sum(weights * func(half * (nodes + 1) + a, *args), axis=-1), None
 
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {
-    each.__name__: each for each in (trapezoid, cumulative_trapezoid, simpson, romb)
-}
-SOLVERS: dict[str, Callable[..., Any]] = {
-    each.__name__: each for each in (fixed_quad, quad, odeint, solve_ivp)
-}
+FUNCTIONS = named(trapezoid, cumulative_trapezoid, simpson, romb)
+SOLVERS = named(fixed_quad, quad, odeint, solve_ivp)

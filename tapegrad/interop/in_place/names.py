@@ -25,9 +25,17 @@ _KEPT = frozenset({"tapegrad", "numpy", "numba", "llvmlite", "scipy"}) | sys.std
 class _Variables:
     """Variables of a module, or of code that is executed without one, and the names of those that are exchanged."""
 
-    def __init__(self, variables: dict[str, Any], may_change: bool, module: Any = None) -> None:
-        self.module, self._variables, self._may_change = module, variables, may_change
+    def __init__(self, name: str, module: Any, variables: Any = None) -> None:
+        package = name.partition(".")[0]
+        if (
+            variables is None
+            and isinstance(module, types.ModuleType)
+            and (package not in _KEPT or name in PUBLIC)
+        ):
+            variables = variables_of(module)
+        self.module, self._variables = module, variables or {}
         self._count, self._names = -1, [""]
+        self._may_change = bool(variables) and not is_library_file(str(self._variables.get("__file__")))
 
     def exchange(self, table: dict[int, Any], known: dict[int, Any]) -> None:
         """Replace the variables that are in a table; `known` are those that may be exchanged at all."""
@@ -38,14 +46,6 @@ class _Variables:
             value = table.get(id(self._variables.get(name)))
             if value is not None:
                 self._variables[name] = value
-
-
-def _of_module(name: str, module: Any) -> _Variables:
-    package = name.partition(".")[0]
-    if not isinstance(module, types.ModuleType) or (package in _KEPT and name not in PUBLIC):
-        return _Variables({}, False, module)
-    variables = variables_of(module)
-    return _Variables(variables, not is_library_file(str(variables.get("__file__"))), module)
 
 
 def _without_module() -> dict[int, dict[str, Any]]:
@@ -94,11 +94,11 @@ class ExchangedNames:
         for name, module in tuple(sys.modules.items()):
             found = before.get(id(module))
             if found is None or found.module is not module:
-                found = _of_module(name, module)
+                found = _Variables(name, module)
             self._modules[id(module)] = found
             found.exchange(table, known)
         for variables in self._others.values():
-            _Variables(variables, True).exchange(table, known)
+            _Variables("", None, variables).exchange(table, known)
 
 
 names = ExchangedNames()

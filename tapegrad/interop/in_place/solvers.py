@@ -10,12 +10,12 @@ from tapegrad import optimize
 from tapegrad.foreign import original
 from tapegrad.implicit.custom_root import custom_root
 from tapegrad.implicit.known import known, lifted
+from tapegrad.interop.in_place.arguments import named
 from tapegrad.optimize.solutions.minima import minimum
 from tapegrad.transforms.grad import grad
 
 Function = Callable[..., Any]
 _NEAR = 1e-3  # of an end of an interval: many tolerances
-_EPSILON = float(np.finfo(float).eps)
 
 
 def _scipys(name: str) -> Function:
@@ -44,17 +44,9 @@ def _root_of(func: Function, start: Any, args: Any, find: Function, has_aux: boo
 def _bracketing(name: str) -> Function:
     """Return a solver of SciPy's that takes a bracket."""
 
-    def solve(
-        f: Function,
-        a: Any,
-        b: Any,
-        args: Any = (),
-        xtol: float = 2e-12,
-        rtol: float = 4 * _EPSILON,
-        **options: Any,
-    ) -> Any:
+    def solve(f: Function, a: Any, b: Any, args: Any = (), **options: Any) -> Any:
         def find(f: Function, ends: Any, *args: Any) -> Any:
-            return _scipys(name)(f, *ends, args=args, xtol=xtol, rtol=rtol, **options)
+            return _scipys(name)(f, *ends, args, **options)
 
         return _root_of(f, (a, b), args, find)
 
@@ -133,9 +125,8 @@ def minimize_scalar(
     return result
 
 
-SOLVERS: dict[str, Function] = {
+SOLVERS = named(fsolve, minimize_scalar, newton, root_scalar, optimize.fixed_point) | {
     **{name: _bracketing(name) for name in ("bisect", "brenth", "brentq", "ridder", "toms748")},
-    **{each.__name__: each for each in (fsolve, minimize_scalar, newton, root_scalar, optimize.fixed_point)},
     "root": _without_derivatives(optimize.root),
     "minimize": _without_derivatives(optimize.minimize, differentiable=True),
     "least_squares": _without_derivatives(optimize.least_squares, differentiable=True),

@@ -40,7 +40,6 @@ def stand_ins() -> tuple[StandIn, ...]:
     known = {
         id(function := getattr(math, name)): ScalarStandIn(f"math.{name}", function, ours)
         for name, ours in scalars.FUNCTIONS.items()
-        if hasattr(math, name)
     }
     for kind, name, theirs, ours in _of_scipy():
         known.setdefault(id(theirs), kind(name, theirs, ours))  # type: ignore[arg-type]
