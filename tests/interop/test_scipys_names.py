@@ -1,6 +1,7 @@
 """`in_place_of_scipy`: names imported before, threads, recordings, restoration, refusals, and whole programs."""
 
 import copy
+import ctypes
 import math
 import pickle
 import sys
@@ -26,6 +27,7 @@ from scipy.special import logsumexp
 from scipy.stats import norm
 
 import tapegrad as tg
+from helpers.daily import not_daily
 from tapegrad.foreign import StandIn
 
 X = np.array([0.5, 1.5])
@@ -438,6 +440,35 @@ def test_an_error_of_the_users_function_is_theirs() -> None:
         quad(wrong, 0, 1)
 
 
+def test_solvers_of_plain_functions_are_scipys_own() -> None:
+    """Events with attributes, objects of SciPy, C functions, classes of methods, and callbacks by name."""
+
+    def decay(t: float, y: np.ndarray) -> np.ndarray:
+        return -y
+
+    def half(t: float, y: np.ndarray) -> float:
+        return float(y[0]) - 0.5
+
+    def seen(intermediate_result: Any) -> None:
+        values.append(intermediate_result.fun)
+
+    half.terminal = True  # type: ignore[attr-defined]
+    sine = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(math.sin)
+    curve, values = CubicSpline(PLACES, DATA), list[float]()
+
+    def results() -> list[Any]:
+        solution = solve_ivp(decay, (0, 5), [1.0], method=integrate.RK23, events=half)
+        found = scipy.optimize.minimize(scipy.optimize.rosen, X, jac=scipy.optimize.rosen_der, callback=seen)
+        return [solution.y, solution.t_events[0], quad(sine, 0, 1), quad(curve, 0, 2), found.x, found.nfev]
+
+    expected = results()
+    with tg.in_place_of_scipy():
+        for before, now in zip(expected, results(), strict=True):
+            np.testing.assert_array_equal(now, before)
+    assert len(values) == 2 * len(set(values))
+
+
+@not_daily
 def test_a_solver_inside_of_another_one() -> None:
     """The inner one gets plain numbers; what the outer one integrates closes over a Tensor."""
 

@@ -77,8 +77,9 @@ class _TensorResult(BaseException):
 
 
 def _watched(function: Any, mark: object) -> Any:
-    """Return a function that raises where it would return a Tensor; what is no function as it is."""
-    if not callable(function) or isinstance(function, type):
+    """Return a function that raises where it would return a Tensor; what is none of Python's as it is."""
+    package = type(function).__module__.partition(".")[0]
+    if not callable(function) or isinstance(function, type) or package in ("scipy", "ctypes"):
         return function
 
     @functools.wraps(function)
