@@ -211,6 +211,21 @@ def test_recorded_outside_called_inside() -> None:
     assert len(calls) == count
 
 
+def test_a_branch_in_a_solver_is_no_guard() -> None:
+    def kinked(p: Any) -> Any:
+        return brentq(lambda x: 2 * (x - p[0]) if x > p[0] else x - p[0], -9, 9, xtol=1e-12) ** p[1]
+
+    with tg.in_place_of_scipy():
+        function, calls = recorded(kinked)
+        function(X)
+    count = len(calls)
+    for p in (X, X - 0.3, X + 2.0):
+        value, gradient = function(p)
+        assert value == pytest.approx(p[0] ** p[1], rel=1e-9)
+        np.testing.assert_allclose(gradient, [value * p[1] / p[0], value * np.log(p[0])], rtol=1e-9)
+    assert len(calls) == count
+
+
 def test_another_function_under_the_name_is_noticed() -> None:
     """A stand-in counts as what it stands for, and nothing else does."""
     module = types.ModuleType("module_that_changes")
@@ -329,6 +344,15 @@ def test_names_that_are_imported_inside() -> None:
         sys.modules[fresh.__name__] = fresh
     del sys.modules[fresh.__name__]
     assert vars(fresh)["sqrt"] is math.sqrt
+
+
+def test_code_without_a_module() -> None:
+    """Such as an example in a docstring: a function is found by the frame that calls it."""
+    variables: dict[str, Any] = {"tg": tg}
+    exec("from math import sqrt\ndef f(x):\n    return sqrt(x)", variables)
+    exec("with tg.in_place_of_scipy():\n    slope = tg.grad(f)(4.0)", variables)
+    assert variables["slope"] == 0.25
+    assert variables["sqrt"] is math.sqrt
 
 
 @numba.njit

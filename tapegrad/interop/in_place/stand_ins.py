@@ -7,6 +7,7 @@ from typing import Any
 from tapegrad.foreign import StandIn, is_sparse_tensor
 from tapegrad.frontend.recording.lists import holds_tensors
 from tapegrad.frontend.tensor.tensor import is_tensor
+from tapegrad.implicit.known import lifted
 from tapegrad.interop.in_place.arguments import pass_on
 from tapegrad.stats.scipys_place import inside
 
@@ -55,12 +56,15 @@ class ScalarStandIn(FunctionStandIn):
 class SolverStandIn(FunctionStandIn):
     """Stand-in for a function that calls some of the user's, which may close over Tensors.
 
-    SciPy's runs until one of them returns a Tensor; then ours begins anew.
+    SciPy's runs until one of them returns a Tensor; then ours begins anew. Of a closure that holds Tensors ours runs at
+    once: a branch that it takes by them for SciPy's places would be a guard of a recording.
     """
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if not inside.get() or has_tensor((*args, *kwargs.values())):
             return super().__call__(*args, **kwargs)
+        if any(lifted(each, ())[1] for each in (*args, *kwargs.values())):  # a closure that holds Tensors
+            return pass_on(self.name, self.__wrapped__, self._ours, args, kwargs)
         mark = object()
         given = [_watched(each, mark) for each in args]
         by_name = {name: _watched(each, mark) for name, each in kwargs.items()}
