@@ -7,6 +7,7 @@ import pickle
 import sys
 import threading
 import types
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from math import exp, lgamma, sqrt
 from time import perf_counter
@@ -490,6 +491,30 @@ def test_solvers_of_plain_functions_are_scipys_own() -> None:
         for before, now in zip(expected, results(), strict=True):
             np.testing.assert_array_equal(now, before)
     assert len(values) == 2 * len(set(values))
+
+
+TWO = tg.tensor(2.0)
+
+
+@pytest.mark.parametrize(
+    "solve_square",
+    [
+        lambda f: brentq(f, 0, 3),
+        lambda f: scipy.optimize.newton(f, 1.0, fprime=lambda x: 2 * x),
+        lambda f: scipy.optimize.fsolve(f, 1.0)[0],
+        lambda f: scipy.optimize.fsolve(lambda x: [f(x[0])], [1.0])[0],
+        lambda f: scipy.optimize.root(f, [1.0]).x[0],
+        lambda f: minimize_scalar(lambda x: x**3 / 3 - x * TWO, bracket=(0, 1), tol=1e-12).x,
+        lambda f: scipy.optimize.least_squares(lambda x: [f(x[0])], [1.0]).x[0],
+    ],
+)
+def test_eager_tensors_that_are_global_variables(solve_square: Any) -> None:
+    TWO.null_grad()
+    with tg.in_place_of_scipy(), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        root = solve_square(lambda x: x**2 - TWO)
+        root.backward()
+    assert TWO.grad == pytest.approx(0.5 / math.sqrt(2), rel=1e-5)
 
 
 @not_daily

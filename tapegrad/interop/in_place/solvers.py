@@ -8,9 +8,10 @@ import numpy as np
 
 from tapegrad import optimize
 from tapegrad.foreign import original
+from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.implicit.custom_root import custom_root
 from tapegrad.implicit.known import known, lifted
-from tapegrad.interop.in_place.arguments import named
+from tapegrad.interop.in_place.arguments import array_of, named
 from tapegrad.optimize.solutions.minima import minimum
 from tapegrad.transforms.grad import grad
 
@@ -22,6 +23,17 @@ def _scipys(name: str) -> Function:
     import scipy.optimize
 
     return original(getattr(scipy.optimize, name))  # type: ignore[no-any-return]
+
+
+def _of_arrays(function: Function) -> Function:
+    """Return a function of arrays that returns arrays, where it sees Tensors as global variables."""
+
+    @functools.wraps(function)
+    def call(*args: Any) -> Any:
+        value = array_of(function(*args))
+        return value.data if is_tensor(value) else value
+
+    return call
 
 
 def _root_of(func: Function, start: Any, args: Any, find: Function, has_aux: bool = False) -> Any:
@@ -38,7 +50,8 @@ def _root_of(func: Function, start: Any, args: Any, find: Function, has_aux: boo
         `has_aux`.
     """
     function, args = lifted(func, args if isinstance(args, tuple) else (args,))
-    return custom_root(function, has_aux, record=False)(functools.partial(find, function))(start, *args)
+    solver = functools.partial(find, _of_arrays(function))
+    return custom_root(function, has_aux, record=False)(solver)(start, *args)
 
 
 def _bracketing(name: str) -> Function:
@@ -55,7 +68,7 @@ def _bracketing(name: str) -> Function:
 
 def _slope(f: Function, fprime: Any) -> Any:
     """Return the exact derivative of a function, element by element, where the user gives one."""
-    return grad(lambda x, *args: np.sum(f(x, *args))) if fprime else None
+    return grad(lambda x, *args: np.sum(f.__wrapped__(x, *args))) if fprime else None
 
 
 def root_scalar(f: Function, args: Any = (), method: Any = None, fprime: Any = None, **options: Any) -> Any:
@@ -112,9 +125,10 @@ def minimize_scalar(
     limits = None if bounds is None else tuple(map(float, bounds))
 
     def search(start: Any, *args: Any) -> Any:
-        found = _scipys("minimize_scalar")(function, bracket, limits, args, method, **options)
+        by_arrays = _of_arrays(function)
+        found = _scipys("minimize_scalar")(by_arrays, bracket, limits, args, method, **options)
         for end in limits or ():  # the search never tries the ends
-            if abs(found.x - end) < _NEAR * max(1.0, abs(end)) and function(end, *args) <= found.fun:
+            if abs(found.x - end) < _NEAR * max(1.0, abs(end)) and by_arrays(end, *args) <= found.fun:
                 found.x = end
         return found
 
