@@ -66,7 +66,7 @@ def _bracketing(name: str) -> Function:
     return solve
 
 
-def _slope(f: Function, fprime: Any) -> Any:
+def _slope(f: Any, fprime: Any) -> Any:
     """Return the exact derivative of a function, element by element, where the user gives one."""
     return grad(lambda x, *args: np.sum(f.__wrapped__(x, *args))) if fprime else None
 
