@@ -4,6 +4,7 @@ In reading order; each imports only those above it:
 
     arguments                      arguments by SciPy's names, passed on to functions of tapegrad
     stand_ins                      functions and solvers that dispatch on Tensors
+    jitted                         functions of Numba's, of which the Python functions run
     scalars                        functions of `math`
     matrices                       functions of `scipy.linalg` that are not NumPy's
     distances                      distances between two vectors

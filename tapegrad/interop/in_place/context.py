@@ -7,7 +7,7 @@ from tapegrad.stats.scipys_place import inside, patches
 
 
 class in_place_of_scipy(ContextDecorator):
-    """Let functions of SciPy and of `math` take Tensors: those of tapegrad compute in their place.
+    """Let functions of SciPy, `math`, and NumPy's converters take Tensors: those of tapegrad compute in their place.
 
     A context manager, and a decorator. Inside, in this thread or task, a call that gets a Tensor, also in a list, runs
     the function of tapegrad of the same name, under all names that modules have imported it by: ``from scipy.linalg
@@ -28,6 +28,10 @@ class in_place_of_scipy(ContextDecorator):
     `spatial.distance`, ``sparse.linalg.spsolve``, and distributions and `entropy` of `scipy.stats`; those of `fft` take
     Tensors themselves. So are methods of SciPy's interpolators of plain data, at Tensors. A solver that calls a
     function of the user's, which closes over Tensors, is SciPy's until that returns one.
+
+    So are those functions of NumPy that make arrays of anything, such as `numpy.asarray` and `numpy.array`: a Tensor,
+    or a list with Tensors in it, gives a Tensor. `@njit` functions run as the Python functions that they were made of,
+    where they get a Tensor; those with declared signatures alone do not.
 
     Functions of `math` follow NumPy outside of their domain: ``math.log`` of a negative Tensor is nan, of a number it
     raises `ValueError` as ever. Predicates, such as ``math.isnan``, give a `bool`, by which a recording branches.

@@ -13,6 +13,7 @@ from typing import Any
 
 from tapegrad.engine.runtime.fork_locks import lock
 from tapegrad.foreign import original
+from tapegrad.interop.in_place import jitted
 from tapegrad.interop.in_place.interpolators import METHODS
 from tapegrad.interop.in_place.stand_ins import has_tensor
 from tapegrad.interop.in_place.table import PUBLIC, stand_ins
@@ -67,14 +68,16 @@ class ExchangedNames:
         self._users = 0
         self._modules: dict[int, _Variables] = {}
         self._others: dict[int, dict[str, Any]] = {}
+        self._methods: set[Any] = set()
 
     def add(self) -> None:
         """Enter a context: put in the stand-ins, also under names that have been imported since."""
-        there, methods, others = _tables()[0], _methods(), _without_module()
+        there, methods, others = _tables()[0], (*_methods(), *jitted.methods()), _without_module()
         with self._lock:
             self._users += 1
             self._others |= others
             self._exchange(there)
+            self._methods.update(methods)
             for cls, name, _, method in methods:
                 setattr(cls, name, method)
 
@@ -85,7 +88,7 @@ class ExchangedNames:
             if self._users == 0:
                 self._exchange(_tables()[1])
                 self._others = {}
-                for cls, name, before, _ in _methods():
+                for cls, name, before, _ in self._methods:
                     delattr(cls, name) if before is None else setattr(cls, name, before)
 
     def _exchange(self, table: dict[int, Any]) -> None:

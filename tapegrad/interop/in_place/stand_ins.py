@@ -1,8 +1,11 @@
 """Stand-ins for functions of SciPy and of `math`: they dispatch on Tensors inside of `in_place_of_scipy`."""
 
 import functools
+import inspect
 from collections.abc import Callable, Iterable
 from typing import Any
+
+import numpy as np
 
 from tapegrad.foreign import StandIn, is_sparse_tensor
 from tapegrad.frontend.recording.lists import holds_tensors
@@ -12,6 +15,8 @@ from tapegrad.interop.in_place.arguments import pass_on
 from tapegrad.stats.scipys_place import inside
 
 _NUMBERS = frozenset({float, int})
+_PLAIN = frozenset({np.ndarray, float, int})
+_OWN_CONVERTERS = ("tapegrad.", "scipy.", "numpy.")
 
 
 def has_tensor(values: Iterable[Any]) -> bool:
@@ -51,6 +56,23 @@ class ScalarStandIn(FunctionStandIn):
             return self.__wrapped__(*args, **kwargs)
         args = tuple([list(each) if hasattr(each, "__next__") else each for each in args])  # of a generator
         return (self._ours if has_tensor(args) else self.__wrapped__)(*args, **kwargs)
+
+
+class ConverterStandIn(FunctionStandIn):
+    """Stand-in for a function of NumPy that makes arrays of anything, and so has no protocol: Tensors stay Tensors.
+
+    This library, SciPy and NumPy call it for plain numbers, and get NumPy's own.
+    """
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        if (args and type(args[0]) in _PLAIN) or not inside.get():
+            return self.__wrapped__(*args, **kwargs)
+        if has_tensor((*args, *kwargs.values())):
+            frame = inspect.currentframe()
+            caller = frame and frame.f_back
+            if caller is None or not str(caller.f_globals.get("__name__")).startswith(_OWN_CONVERTERS):
+                return self._ours(*args, **kwargs)
+        return self.__wrapped__(*args, **kwargs)
 
 
 class SolverStandIn(FunctionStandIn):

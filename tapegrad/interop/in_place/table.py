@@ -7,16 +7,28 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from tapegrad import linalg
 from tapegrad.foreign import StandIn, original
+from tapegrad.frontend.numpy_face.numpy_protocols import CREATION, FUNCTIONS
 from tapegrad.interop.in_place import distances, integrals, interpolators, matrices, scalars, solvers
-from tapegrad.interop.in_place.stand_ins import FunctionStandIn, ScalarStandIn, SolverStandIn
+from tapegrad.interop.in_place.stand_ins import (
+    ConverterStandIn,
+    FunctionStandIn,
+    ScalarStandIn,
+    SolverStandIn,
+)
 
 # Modules of SciPy whose functions of the same name as ours take the same arguments, but for those of `_different`.
 # Those of `scipy.fft` take Tensors by a protocol.
 _MODULES = ("special", "linalg", "interpolate", "integrate", "ndimage", "signal", "stats")
 _OTHERS = ("optimize", "spatial", "spatial.distance", "sparse.linalg")
-PUBLIC = frozenset(f"scipy.{name}" for name in (*_MODULES, *_OTHERS))  # keep no functions of SciPy's own
+# Modules that keep no functions of SciPy's and NumPy's own.
+PUBLIC = frozenset({"numpy", *(f"scipy.{name}" for name in (*_MODULES, *_OTHERS))})
+_CONVERTERS = (
+    "array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "require", "asarray_chkfinite",
+)  # fmt: skip
 _Table = dict[str, dict[str, Callable[..., Any]]]
 
 
@@ -43,7 +55,11 @@ def stand_ins() -> tuple[StandIn, ...]:
     }
     for kind, name, theirs, ours in _of_scipy():
         known.setdefault(id(theirs), kind(name, theirs, ours))  # type: ignore[arg-type]
-    return tuple(known.values())
+    converters = [
+        ConverterStandIn(f"numpy.{name}", getattr(np, name), {**FUNCTIONS, **CREATION}[name])
+        for name in _CONVERTERS
+    ]
+    return (*known.values(), *converters)
 
 
 def _of_scipy() -> Iterator[tuple[type[FunctionStandIn], str, Any, Callable[..., Any]]]:

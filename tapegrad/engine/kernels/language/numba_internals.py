@@ -23,6 +23,8 @@ The rest:
 Where Numba has been imported (`if_imported`):
 
     numba.core.compiler_lock.global_compiler_lock       the compiler's lock, held across a fork
+    numba.core.dispatcher._DispatcherBase._compile_for_args
+                                                        what compiles an `@njit` function for new types of arguments
     numba.np.ufunc.parallel._is_initialized             whether ``numba.set_num_threads`` has set a limit
 """
 

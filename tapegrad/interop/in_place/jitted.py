@@ -1,0 +1,45 @@
+"""Functions of Numba's that get Tensors: the Python functions behind them run instead.
+
+Numba asks for the type of each argument, and then for a function that is compiled for these types. A Tensor answers
+with a type that there is no function for, and what Numba gets in the end is the Python function.
+"""
+
+import functools
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from tapegrad.engine.kernels.language import types
+from tapegrad.frontend.tensor.tensor import Tensor
+from tapegrad.interop.in_place.stand_ins import has_tensor
+from tapegrad.stats.scipys_place import inside
+from tapegrad.transforms.calling.njit_source import python_of
+
+Method = tuple[type, str, Any, Any]  # class, name, what the class has there, and what is put there
+
+
+@functools.lru_cache(1)
+def _methods() -> tuple[Method, ...]:
+    dispatchers: type = sys.modules["numba.core.dispatcher"]._DispatcherBase  # noqa: SLF001  as `numba_internals` says
+    theirs, refusing = vars(dispatchers)["_compile_for_args"], vars(Tensor)["_numba_type_"]
+    opaque = types.Opaque("tapegrad.Tensor")
+
+    @functools.wraps(theirs)
+    def compile_for_args(self: Any, *args: Any, **kwargs: Any) -> Callable[..., Any]:
+        if inside.get() and has_tensor((*args, *kwargs.values())):
+            return python_of(self)
+        compiled: Callable[..., Any] = theirs(self, *args, **kwargs)
+        return compiled
+
+    def numba_type(tensor: Tensor) -> Any:
+        return opaque if inside.get() else refusing.__get__(tensor)
+
+    return (
+        (dispatchers, "_compile_for_args", theirs, compile_for_args),
+        (Tensor, "_numba_type_", refusing, property(numba_type)),
+    )
+
+
+def methods() -> tuple[Method, ...]:
+    """Return what is exchanged in classes of Numba and in ours; nothing before Numba is imported."""
+    return _methods() if "numba.core.dispatcher" in sys.modules else ()

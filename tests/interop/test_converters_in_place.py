@@ -1,0 +1,156 @@
+"""`in_place_of_scipy` for NumPy's converters, and for `@njit` functions that get Tensors."""
+
+import math
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+from numpy import array as numpys_array
+from numpy import asarray
+
+import tapegrad as tg
+from tapegrad.errors import TracedValueError, UnsupportedError
+
+X = np.array([0.5, 1.5, -0.25])
+ORIGINALS = {
+    name: getattr(np, name) for name in ("array", "asarray", "asanyarray", "ascontiguousarray", "require")
+}
+
+
+def rates(x: Any) -> Any:
+    x = np.asarray(x, dtype=float)
+    return np.sum(x**2) * asarray(x).flatten()[0]
+
+
+def rotation(x: Any) -> Any:
+    matrix = np.array([[np.cos(x[0]), -np.sin(x[0])], [np.sin(x[0]), np.cos(x[0])]])
+    return np.sum((matrix @ numpys_array([x[1], 2.0])) ** 3)
+
+
+def copied(x: Any) -> Any:
+    y = np.array(x, float, copy=True)
+    y[0] = y[0] * y[1]
+    z = np.ascontiguousarray(x[::-1])
+    z *= 2
+    return np.sum(y * z) + np.sum(np.asanyarray(x)) + np.sum(np.require(x, requirements="C"))
+
+
+@numba.njit
+def spring(a: Any, b: Any) -> Any:
+    return a * b + math.sin(a)
+
+
+@numba.njit
+def energy(x: Any) -> Any:
+    total = 0.0
+    for k in range(len(x)):
+        if x[k] > 0:
+            total += spring(x[k], x[1]) ** 2
+    return total
+
+
+@numba.njit("float64(float64)")
+def declared(a: Any) -> Any:
+    return a * a
+
+
+def compiled(x: Any) -> Any:
+    return energy(x) + spring(x[0], 2.0)
+
+
+PROGRAMS: dict[str, Callable[[Any], Any]] = {
+    "rates": rates,
+    "rotation": rotation,
+    "copied": copied,
+    "njit": compiled,
+}
+
+
+def differences(function: Callable[[Any], Any], x: np.ndarray) -> np.ndarray:
+    """Return central differences of fourth order, of a function of plain arrays."""
+    steps, weights = 1e-3 * np.array([1, -1, 2, -2]), np.array([8, -8, -1, 1]) / 12e-3
+    return np.array([weights @ [function(x + h * e) for h in steps] for e in np.eye(len(x))])
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_run_as_they_are(name: str) -> None:
+    function = PROGRAMS[name]
+    with pytest.raises((TracedValueError, UnsupportedError)):
+        tg.grad(function)(X)
+    recorded = tg.value_and_grad(tg.jit(function))
+    with tg.in_place_of_scipy():
+        assert function(X) == pytest.approx(PROGRAMS[name](X))
+        for derivative in (tg.value_and_grad(function), recorded):
+            value, gradient = derivative(X)
+            assert value == pytest.approx(float(function(X)), rel=1e-13)
+            np.testing.assert_allclose(gradient, differences(function, X), rtol=1e-8)
+        x = tg.tensor(X)
+        function(x).backward()
+        np.testing.assert_allclose(x.grad, gradient, rtol=1e-13)
+    moved = 1.25 * X  # a replay outside
+    np.testing.assert_allclose(recorded(moved)[1], differences(function, moved), rtol=1e-8)
+    with pytest.raises((TracedValueError, UnsupportedError)):
+        tg.grad(function)(X)
+
+
+def test_another_way_of_a_branch_is_recorded_inside() -> None:
+    recorded = tg.value_and_grad(tg.jit(compiled))
+    with tg.in_place_of_scipy():
+        for x in (X, -X, 2 * X):
+            np.testing.assert_allclose(recorded(x)[1], differences(compiled, x), rtol=1e-8)
+
+
+def test_all_is_as_before_when_a_context_ends() -> None:
+    with tg.in_place_of_scipy():
+        assert np.asarray is not ORIGINALS["asarray"]
+        with tg.in_place_of_scipy():
+            assert type(np.array(X)) is np.ndarray
+    assert all(getattr(np, name) is original for name, original in ORIGINALS.items())
+    assert asarray is ORIGINALS["asarray"]
+    with pytest.raises(UnsupportedError, match="@njit"):
+        energy(tg.tensor(X))
+
+
+def test_plain_arrays_and_other_threads_get_numpys() -> None:
+    errors = list[BaseException]()
+
+    def outside() -> None:
+        try:
+            np.asarray(tg.tensor(X))
+        except BaseException as error:
+            errors.append(error)
+
+    with tg.in_place_of_scipy():
+        for value in (X, [1, 2], 3.0, [X, X], "text", [[1.0], [2.0]], np.float32(1)):
+            result = np.array(value)
+            assert type(result) is np.ndarray
+            np.testing.assert_array_equal(result, ORIGINALS["array"](value))
+        assert np.array(X, dtype=np.float32).dtype == np.float32
+        assert np.asarray(X) is X
+        thread = threading.Thread(target=outside)
+        thread.start()
+        thread.join()
+    assert len(errors) == 1, "the Tensor has a gradient, which an array would lose"
+
+
+def test_numba_compiles_functions_with_converters_inside() -> None:
+    @numba.njit
+    def total(x: Any) -> Any:
+        return np.sum(np.asarray(x)) + np.array([1.0, 2.0])[1]
+
+    with tg.in_place_of_scipy():
+        assert total(X) == pytest.approx(X.sum() + 2)
+        assert tg.grad(total)(X) == pytest.approx(np.ones(3))
+
+
+def test_integers_and_objects_are_no_derivatives() -> None:
+    with tg.in_place_of_scipy():
+        with pytest.raises(UnsupportedError):
+            tg.grad(lambda x: np.array([x[0], "text"], dtype=object)[0])(X)
+        with pytest.raises(TypeError, match="No matching definition"):
+            tg.grad(lambda x: declared(x[0]))(X)
+        gradient = tg.grad(lambda x: np.sum(x * np.asarray(x, dtype=int)))(X + 1)
+    np.testing.assert_array_equal(gradient, np.floor(X + 1))
