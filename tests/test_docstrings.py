@@ -35,7 +35,8 @@ PUBLIC_ROWS = [row for row in ELEMENTWISE if row.public]
 RETURNED = {"FlatElements": FlatElements, "RemovableHook": RemovableHook, "CustomOp": CustomOp, "Jit": Jit} | {
     "Continuous": Continuous, "Discrete": Discrete, "Dirichlet": type(stats.dirichlet),
     "Multinomial": type(stats.multinomial), "MultivariateNormal": type(stats.multivariate_normal),
-    "Wishart": type(stats.wishart),
+    "Wishart": type(stats.wishart), "MultivariateT": type(stats.multivariate_t),
+    "MatrixNormal": type(stats.matrix_normal),
     "Gmrf": type(stats.gmrf), "Ar1": type(stats.ar1), "RandomWalk": type(stats.rw1), "besag": stats.besag,
     "bym2": stats.bym2, "matern_grid": stats.matern_grid, "matern_mesh": stats.matern_mesh,
 }  # fmt: skip

@@ -22,8 +22,7 @@ In reading order; each imports only those above it:
     discrete                       discrete distributions
     counts                         the discrete distributions
     entropies                      entropies of given probabilities
-    matrices                       distributions with a matrix as a parameter
-    vectors                        distributions of vectors
+    multivariate                   distributions of vectors and matrices
     fields                         Gaussian Markov random fields
     scipys_place                   methods of `scipy.stats` that take Tensors
 
@@ -71,11 +70,13 @@ from tapegrad.stats.fields.neighbours import besag as besag
 from tapegrad.stats.fields.neighbours import bym2 as bym2
 from tapegrad.stats.fields.walks import rw1 as rw1
 from tapegrad.stats.fields.walks import rw2 as rw2
-from tapegrad.stats.matrices import multivariate_normal as multivariate_normal
-from tapegrad.stats.matrices import wishart as wishart
+from tapegrad.stats.multivariate.elliptical import matrix_normal as matrix_normal
+from tapegrad.stats.multivariate.elliptical import multivariate_t as multivariate_t
+from tapegrad.stats.multivariate.matrices import multivariate_normal as multivariate_normal
+from tapegrad.stats.multivariate.matrices import wishart as wishart
+from tapegrad.stats.multivariate.vectors import dirichlet as dirichlet
+from tapegrad.stats.multivariate.vectors import multinomial as multinomial
 from tapegrad.stats.skewed import skewnorm as skewnorm
-from tapegrad.stats.vectors import dirichlet as dirichlet
-from tapegrad.stats.vectors import multinomial as multinomial
 
 if TYPE_CHECKING:
     in_place_of_scipy: type[ContextDecorator]

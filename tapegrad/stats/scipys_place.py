@@ -9,17 +9,25 @@ from typing import Any
 from tapegrad.errors import UnsupportedError
 from tapegrad.frontend.recording.lists import holds_tensors
 from tapegrad.frontend.tensor.tensor import is_tensor
-from tapegrad.stats import circular, counts, densities, matrices, skewed, vectors
+from tapegrad.stats import circular, counts, densities, skewed
+from tapegrad.stats.multivariate import elliptical, matrices, vectors
 
 _METHODS = ("pdf", "logpdf", "pmf", "logpmf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")
 _FREEZING = ("__call__", "freeze")
 _OURS = {
     name: value
-    for module in (circular, counts, densities, matrices, skewed, vectors)
+    for module in (circular, counts, densities, elliptical, matrices, skewed, vectors)
     for name, value in vars(module).items()
     if not isinstance(value, type) and any(hasattr(value, method) for method in _METHODS)
 }
-_OF_VECTORS = ("dirichlet", "multinomial", "multivariate_normal", "wishart")
+_OF_VECTORS = (
+    "dirichlet",
+    "matrix_normal",
+    "multinomial",
+    "multivariate_normal",
+    "multivariate_t",
+    "wishart",
+)
 inside: ContextVar[int] = ContextVar(
     "inside in_place_of_scipy", default=0
 )  # how deep, in this thread or task

@@ -1,5 +1,6 @@
 """Distributions with a matrix as a parameter, against SciPy."""
 
+import mpmath as mp
 import numpy as np
 import pytest
 import scipy.stats
@@ -172,3 +173,120 @@ def test_float32_stays():
 def test_what_does_not_fit_is_named(call, error, sentence):
     with pytest.raises(error, match=sentence):
         call(tg.stats)
+
+
+# --- multivariate_t and matrix_normal --------------------------------------------------------------------------------
+
+T_LOC, T_SHAPE = np.array([0.3, -0.2, 1.0]), np.array([[2.0, 0.4, 0.1], [0.4, 1.5, -0.3], [0.1, -0.3, 1.2]])
+T_POINTS = np.array([[0.5, 0.1, 0.9], [1.5, -1.0, 0.2]])
+
+
+def mp_density_of_t(x, loc, shape, df):
+    size = len(x)
+    matrix = mp.matrix(shape)
+    d = mp.matrix([a - b for a, b in zip(x, loc, strict=True)])
+    square = (d.T * mp.inverse(matrix) * d)[0]
+    constant = mp.loggamma((df + size) / 2) - mp.loggamma(df / 2) - size * mp.log(df * mp.pi) / 2
+    return constant - mp.log(mp.det(matrix)) / 2 - (df + size) / 2 * mp.log1p(square / df)
+
+
+@pytest.mark.parametrize("df", [0.7, 3.0, 1e6])
+def test_multivariate_t_is_scipys_with_exact_derivatives(df):
+    own = tg.stats.multivariate_t
+    expected = scipy.stats.multivariate_t.logpdf(T_POINTS, T_LOC, T_SHAPE, df)
+    np.testing.assert_allclose(
+        own.logpdf(T_POINTS, T_LOC, T_SHAPE, df).data, expected, rtol=1e-9 if df > 10 else 1e-13
+    )
+    np.testing.assert_allclose(
+        own.pdf(T_POINTS, T_LOC, T_SHAPE, df).data, np.exp(expected), rtol=1e-8 if df > 10 else 1e-12
+    )
+    x = T_POINTS[1]
+    with mp.workdps(40):
+        value = mp_density_of_t(x, T_LOC, T_SHAPE, mp.mpf(df))
+        by_df = mp.diff(lambda df: mp_density_of_t(x, T_LOC, T_SHAPE, df), mp.mpf(df))
+        by_x = mp.diff(lambda v: mp_density_of_t([v, *x[1:]], T_LOC, T_SHAPE, df), mp.mpf(x[0]))
+
+        def by_entry(v):  # both triangles
+            shape = mp.matrix(T_SHAPE)
+            shape[1, 0] = shape[0, 1] = v
+            return mp_density_of_t(x, T_LOC, shape, df)
+
+        by_shape = mp.diff(by_entry, mp.mpf(T_SHAPE[1, 0]))
+    for function in (own.logpdf, tg.jit(own.logpdf)):
+        found = tg.grad(function, argnums=(0, 1, 2, 3))(x, T_LOC, T_SHAPE, df)
+        np.testing.assert_allclose(function(x, T_LOC, T_SHAPE, df), float(value), rtol=1e-13)
+        np.testing.assert_allclose(found[0][0], float(by_x), rtol=1e-12)
+        np.testing.assert_allclose(found[1], -found[0], rtol=1e-12)
+        np.testing.assert_allclose(found[2][1, 0], float(by_shape), rtol=1e-12)
+        np.testing.assert_allclose(found[3], float(by_df), rtol=1e-9, atol=1e-17)
+
+
+def test_multivariate_t_in_one_dimension_and_in_the_limit():
+    own = tg.stats.multivariate_t
+    np.testing.assert_allclose(
+        own.logpdf([0.3, 1.2], 0.1, 2.0, 3.0).data, scipy.stats.t.logpdf([0.3, 1.2], 3.0, 0.1, 2**0.5)
+    )
+    np.testing.assert_array_equal(
+        own.logpdf(T_POINTS, T_LOC, T_SHAPE, np.inf).data,
+        tg.stats.multivariate_normal.logpdf(T_POINTS, T_LOC, T_SHAPE).data,
+    )
+    np.testing.assert_allclose(
+        own.logpdf(T_POINTS, None, np.diag(T_SHAPE)).data,
+        scipy.stats.multivariate_t.logpdf(T_POINTS, np.zeros(3), np.diag(np.diag(T_SHAPE))),
+    )
+    for df, shape in ((0.0, T_SHAPE), (np.ones(2), T_SHAPE), (1.0, T_SHAPE[:2])):
+        with pytest.raises(ValueError, match=r"multivariate_t\.logpdf: the"):
+            own.logpdf(T_POINTS, T_LOC, shape, df)
+    with pytest.raises(np.linalg.LinAlgError):
+        own.logpdf(T_POINTS, T_LOC, -T_SHAPE, 2.0)
+
+
+def test_matrix_normal_is_the_normal_distribution_of_its_elements():
+    own, theirs = tg.stats.matrix_normal, scipy.stats.matrix_normal
+    rng = np.random.default_rng(0)
+    x, mean, columns = rng.normal(size=(4, 3, 2)), rng.normal(size=(3, 2)), np.array([[1.2, 0.5], [0.5, 0.9]])
+    np.testing.assert_allclose(
+        own.logpdf(x, mean, T_SHAPE, columns).data, theirs.logpdf(x, mean, T_SHAPE, columns), rtol=1e-13
+    )
+    np.testing.assert_allclose(
+        own.pdf(x[0], mean, T_SHAPE, columns).data, theirs.pdf(x[0], mean, T_SHAPE, columns), rtol=1e-12
+    )
+    np.testing.assert_allclose(
+        own.logpdf(x[0], mean, 2.0, [1.5, 0.5]).data,
+        theirs.logpdf(x[0], mean, 2.0, np.diag([1.5, 0.5])),
+        rtol=1e-13,
+    )
+    np.testing.assert_allclose(
+        own.logpdf(x, rowcov=T_SHAPE, colcov=columns).data,
+        theirs.logpdf(x, rowcov=T_SHAPE, colcov=columns),
+        rtol=1e-13,
+    )
+
+    def of_elements(x, mean, rows, columns):
+        cov = tg.kron(columns, rows)
+        return tg.stats.multivariate_normal.logpdf(x.T.reshape(-1), mean.T.reshape(-1), cov)
+
+    expected = tg.grad(of_elements, argnums=(0, 1, 2, 3))(x[0], mean, T_SHAPE, columns)
+    for function in (own.logpdf, tg.jit(own.logpdf)):
+        found = tg.grad(function, argnums=(0, 1, 2, 3))(x[0], mean, T_SHAPE, columns)
+        for a, b in zip(found[:2], expected[:2], strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-11)
+        for a, b in zip(found[2:], expected[2:], strict=True):  # by one triangle each
+            np.testing.assert_allclose(a + a.T, b + b.T, rtol=1e-10, atol=1e-12)
+    for bad in (
+        (x, mean[:2], T_SHAPE, columns),
+        (x, mean[0], T_SHAPE, columns),
+        (x, mean, T_SHAPE[:2], columns),
+    ):
+        with pytest.raises(ValueError, match=r"matrix_normal\.logpdf"):
+            own.logpdf(*bad)
+
+
+def test_scipys_distributions_of_vectors_run_ours_in_place():
+    with tg.stats.in_place_of_scipy():
+        found = tg.grad(lambda df: scipy.stats.multivariate_t(T_LOC, T_SHAPE, df).logpdf(T_POINTS[0]))(3.0)
+        other = tg.grad(lambda v: scipy.stats.matrix_normal.logpdf(T_POINTS, None, v, T_SHAPE))(np.eye(2))
+    assert found == tg.grad(lambda df: tg.stats.multivariate_t.logpdf(T_POINTS[0], T_LOC, T_SHAPE, df))(3.0)
+    np.testing.assert_array_equal(
+        other, tg.grad(lambda v: tg.stats.matrix_normal.logpdf(T_POINTS, None, v, T_SHAPE))(np.eye(2))
+    )

@@ -21,7 +21,7 @@ from tapegrad.frontend.words.derived_docs import like
 from tapegrad.stats.functions import absolute, exp, gammaln, log, square, where
 from tapegrad.stats.parameters import is_number, variable
 
-_HALF_LOG_2PI, _LOG_2 = 0.5 * math.log(2.0 * math.pi), math.log(2.0)
+HALF_LOG_2PI, _LOG_2 = 0.5 * math.log(2.0 * math.pi), math.log(2.0)
 
 
 class _MultivariateNormal:
@@ -74,8 +74,8 @@ class _MultivariateNormal:
         """
         name = "tapegrad.stats.multivariate_normal.logpdf"
         points = variable(x, name)
-        centre, matrix = _normal_parameters(points, mean, cov, name)
-        distances = _vectors(points, centre, name)
+        centre, matrix = normal_parameters(points, mean, cov, name)
+        distances = distances_from(points, centre, name)
         if allow_singular:
             return _log_density_on_subspace(distances, matrix)
         return _log_density_of_normal(distances, lower_factor(matrix, name))
@@ -153,15 +153,15 @@ def _integral_by_random_points(method: str) -> UnsupportedError:
     )
 
 
-def _normal_parameters(x: Tensor, mean: Any, cov: Any, name: str) -> tuple[Any, Tensor]:
+def normal_parameters(x: Tensor, mean: Any, cov: Any, name: str) -> tuple[Any, Tensor]:
     """Return the mean, and the covariance as a matrix. A number says nothing of the dimension: it is 1."""
-    matrix = _parameter(1 if cov is None else cov, x, name)
-    centre = None if mean is None else _parameter(mean, x, name)
+    matrix = parameter(1 if cov is None else cov, x, name)
+    centre = None if mean is None else parameter(mean, x, name)
     size = centre.size if centre is not None else matrix.shape[0] if matrix.ndim else 1
     if centre is None:
-        centre = _parameter(np.zeros(size, x.dtype), x, name)
+        centre = parameter(np.zeros(size, x.dtype), x, name)
     centre = reshape(centre, 1) if size == 1 else centre
-    matrix = _matrix(matrix, size)
+    matrix = square_matrix(matrix, size)
     if centre.shape != (size,) or matrix.shape != (size, size):
         raise ValueError(
             f"{name}: the mean is to be a vector, and the covariance a matrix of its size; the mean has"
@@ -170,12 +170,12 @@ def _normal_parameters(x: Tensor, mean: Any, cov: Any, name: str) -> tuple[Any, 
     return centre, matrix
 
 
-def _parameter(value: Any, x: Tensor, name: str) -> Tensor:
+def parameter(value: Any, x: Tensor, name: str) -> Tensor:
     """Return a parameter as a Tensor of floats; a plain number takes the dtype of the variable."""
     return variable(np.asarray(value, x.dtype) if is_number(value) else value, name)
 
 
-def _matrix(value: Tensor, size: int) -> Tensor:
+def square_matrix(value: Tensor, size: int) -> Tensor:
     """Return a matrix that is given whole, as its diagonal, or as the one element of that."""
     if value.size == size == 1:
         return reshape(value, (1, 1))
@@ -185,7 +185,7 @@ def _matrix(value: Tensor, size: int) -> Tensor:
     return matrix
 
 
-def _vectors(x: Tensor, mean: Tensor, name: str) -> Tensor:
+def distances_from(x: Tensor, mean: Tensor, name: str) -> Tensor:
     """Return the distances from the mean, along the last axis."""
     if x.ndim == 0 or (x.ndim == 1 and mean.shape == (1,)):
         x = expand_dims(x, -1)
@@ -197,12 +197,15 @@ def _vectors(x: Tensor, mean: Tensor, name: str) -> Tensor:
 
 
 def _log_density_of_normal(distances: Tensor, factor: Tensor) -> Tensor:
+    constant = sum(log(diagonal(factor))) + distances.shape[-1] * HALF_LOG_2PI
+    return squeeze(-0.5 * whitened_squares(distances, factor) - constant)
+
+
+def whitened_squares(distances: Tensor, factor: Tensor) -> Tensor:
+    """Return the squared lengths of vectors along the last axis, by the factor of their covariance."""
     stack, size = distances.shape[:-1], distances.shape[-1]
     columns = transposed(reshape(distances, (math.prod(stack), size))) if stack else distances
-    whitened = solve_triangular(factor, columns, lower=True)
-    constant = sum(log(diagonal(factor))) + size * _HALF_LOG_2PI
-    density = -0.5 * sum(square(whitened), 0) - constant
-    return squeeze(reshape(density, stack))
+    return reshape(sum(square(solve_triangular(factor, columns, lower=True)), 0), stack)
 
 
 def _log_density_on_subspace(distances: Tensor, matrix: Tensor) -> Tensor:
@@ -212,7 +215,7 @@ def _log_density_on_subspace(distances: Tensor, matrix: Tensor) -> Tensor:
     cutoff = precision * largest(absolute(known))
     beside = norm(where(known <= cutoff, matmul(distances.detach(), vectors), 0.0), axis=-1)
     whitened = sum(matmul(distances, pinv(matrix, precision, hermitian=True)) * distances, -1)
-    constant = sum(where(known > cutoff, log(eigvalsh(matrix)) + 2.0 * _HALF_LOG_2PI, 0.0))
+    constant = sum(where(known > cutoff, log(eigvalsh(matrix)) + 2.0 * HALF_LOG_2PI, 0.0))
     density = where(beside < 1e3 * cutoff, -0.5 * (whitened + constant), -math.inf)
     return squeeze(where(known[0] < -cutoff, math.nan, density))
 
@@ -259,10 +262,12 @@ class _Wishart:
         """
         name = "tapegrad.stats.wishart.logpdf"
         points = variable(x, name)
-        matrix = _scale_matrix(_parameter(1 if scale is None else scale, points, name), name)
+        matrix = scale_matrix(parameter(1 if scale is None else scale, points, name), name)
         size = matrix.shape[0]
         factors = lower_factor(_matrices(points, size, name), name)
-        return _log_density_of_wishart(factors, _degrees(df, size, name), lower_factor(matrix, name))
+        return _log_density_of_wishart(
+            factors, degrees_of_freedom(df, size, name), lower_factor(matrix, name)
+        )
 
     @like(
         logpdf,
@@ -275,8 +280,9 @@ class _Wishart:
         return density
 
 
-def _scale_matrix(value: Tensor, name: str) -> Tensor:
-    matrix = _matrix(value, 1 if value.ndim == 0 else value.shape[0])
+def scale_matrix(value: Tensor, name: str, size: int = 1) -> Tensor:
+    """Return a matrix that is given whole, as its diagonal, or as a number, of which the matrix has a size."""
+    matrix = square_matrix(value, size if value.ndim == 0 else value.shape[0])
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ValueError(
             f"{name}: the scale is to be a square matrix or a diagonal, not of shape {value.shape}"
@@ -288,7 +294,7 @@ def _matrices(x: Tensor, size: int, name: str) -> Tensor:
     """Return matrices along the last two axes."""
     if x.ndim == 1 and size == 1:
         return reshape(x, (-1, 1, 1))
-    stack = moveaxis(x, 2, 0) if x.ndim == 3 else _matrix(x, size)
+    stack = moveaxis(x, 2, 0) if x.ndim == 3 else square_matrix(x, size)
     if stack.ndim > 3 or stack.shape[-2:] != (size, size):
         raise ValueError(
             f"{name}: x is to have matrices of shape {(size, size)} along its first two axes, or a diagonal; its shape"
@@ -297,7 +303,7 @@ def _matrices(x: Tensor, size: int, name: str) -> Tensor:
     return stack
 
 
-def _degrees(df: Any, size: int, name: str) -> Any:
+def degrees_of_freedom(df: Any, size: int, name: str) -> Any:
     """Return the degrees of freedom: a plain number, or a Tensor of no dimension."""
     degrees: Any = size if df is None else df if is_number(df) else variable(df, name)
     if not is_number(degrees) and degrees.ndim:
