@@ -46,6 +46,7 @@ from tapegrad.stats.densities import expon as expon
 from tapegrad.stats.densities import f as f
 from tapegrad.stats.densities import gamma as gamma
 from tapegrad.stats.densities import genextreme as genextreme
+from tapegrad.stats.densities import genpareto as genpareto
 from tapegrad.stats.densities import gumbel_l as gumbel_l
 from tapegrad.stats.densities import gumbel_r as gumbel_r
 from tapegrad.stats.densities import halfcauchy as halfcauchy

@@ -376,6 +376,24 @@ def _reduced(z: Any, c: Any) -> Any:
     return where(is_small, z * near, -log1p(where(is_small, 1.0, u)) / where(c == 0, 1.0, c))
 
 
+def _quantile_of_genpareto(q: Any, c: Any) -> Any:
+    reduced = -log1p(-q)
+    return where(c == 0, reduced, expm1(masked_multiply(c, reduced)) / where(c == 0, 1.0, c))
+
+
+genpareto = Continuous(
+    name="genpareto",
+    shapes={"c": real},
+    support=(0.0, lambda c: where(c < 0, -1.0 / where(c < 0, c, 1.0), math.inf)),
+    log_density=lambda z, c: masked_multiply(-1.0 - c, _reduced(z, -c)),
+    cumulative=lambda z, c: -expm1(-_reduced(z, -c)),
+    survival=lambda z, c: exp(-_reduced(z, -c)),
+    log_cumulative=lambda z, c: log1mexp(_reduced(z, -c)),
+    log_survival=lambda z, c: -_reduced(z, -c),
+    quantile=_quantile_of_genpareto,
+)
+
+
 def _log_density_of_genextreme(z: Any, c: Any) -> Any:
     """At the end of the support, where both logarithms are infinite, by the power of the distance: 0 for ``c == 1``."""
     reduced, left = _reduced(z, c), log1p(-masked_multiply(c, z))

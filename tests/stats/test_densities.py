@@ -12,7 +12,7 @@ from tapegrad.stats.continuous import Continuous
 SHAPES = {
     "t": (3.3,), "gamma": (2.5,), "invgamma": (2.2,), "beta": (2.1, 3.3), "chi2": (4.4,), "f": (3.0, 7.0),
     "lognorm": (0.7,), "weibull_min": (1.7,), "pareto": (2.3,), "truncnorm": (-1.0, 2.0), "vonmises": (1.5,),
-    "genextreme": (-0.2,), "skewnorm": (1.3,),
+    "genextreme": (-0.2,), "genpareto": (0.3,), "skewnorm": (1.3,),
 }  # fmt: skip
 NAMES = [name for name, value in vars(tg.stats).items() if isinstance(value, Continuous)]
 METHODS = ("logpdf", "pdf", "cdf", "sf", "logcdf", "logsf")
@@ -92,7 +92,7 @@ def test_parameters_broadcast(name):
 def test_parameters_outside_of_their_domain_give_nan(name):
     shapes, x = shapes_of(name), np.array([-60.0, *points(name, 2), 60.0])
     wrong = [(*shapes, LOC, bad) for bad in (0.0, -1.0)]
-    real = name in ("truncnorm", "genextreme", "skewnorm")
+    real = name in ("truncnorm", "genextreme", "genpareto", "skewnorm")
     wrong += [
         (*shapes[:k], 3.0 if real else -1.5, *shapes[k + 1 :], LOC, SCALE)
         for k in range(len(shapes))
@@ -529,3 +529,19 @@ def test_a_censored_fit_starts_far_out():
     result = tg.optimize.minimize(loss, np.log([2.0, 0.004]), method="native")
     assert result.success
     assert 3 < np.exp(result.x).prod() < 20
+
+
+@pytest.mark.parametrize("c", [-0.3, -1e-9, 0.0, 1e-12, 1e-5, 0.4])
+def test_genpareto_keeps_its_digits_near_the_exponential_distribution(c):
+    z = 1.7
+
+    def reduced(c):
+        return mp.mpf(z) if c == 0 else mp.log1p(c * z) / c
+
+    with mp.workdps(60):
+        exact = {"logpdf": lambda c: -(1 + c) * reduced(c), "cdf": lambda c: -mp.expm1(-reduced(c))}
+        for method, function in exact.items():
+            value, gradient = tg.value_and_grad(lambda c, m=method: getattr(tg.stats.genpareto, m)(z, c))(c)
+            limit = mp.diff(function, mp.mpf(c) + (mp.mpf(10) ** -40 if c == 0 else 0), h=mp.mpf(10) ** -25)
+            np.testing.assert_allclose(value, float(function(mp.mpf(c))), rtol=1e-14)
+            np.testing.assert_allclose(gradient, float(limit), rtol=1e-11)
