@@ -44,6 +44,11 @@ def is_linear_operator(value: Any) -> bool:
     return _is_of(value, "scipy.sparse.linalg", "LinearOperator")
 
 
+def is_distribution(value: Any) -> bool:
+    """Return whether a value is a distribution of SciPy, or of a user's class that inherits from one."""
+    return _is_of(value, "scipy.stats", "rv_continuous", "rv_discrete")
+
+
 def is_pandas(value: Any) -> bool:
     """Return whether a value is a column, an index or a table of pandas."""
     return _is_of(value, "pandas", "Series", "DataFrame", "Index")

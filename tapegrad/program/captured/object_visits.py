@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.foreign import is_pandas, is_xarray
+from tapegrad.foreign import is_distribution, is_pandas, is_xarray
 from tapegrad.program.captured import references
 from tapegrad.program.captured.ambient import LibraryVariables, user_modules
 from tapegrad.program.captured.hidden import (
@@ -36,6 +36,11 @@ from tapegrad.program.captured.tables import contents
 from tapegrad.program.captured.walk import MAPPINGS, SEQUENCES, Walk
 
 _FACTORY = vars(defaultdict)["default_factory"]
+# What methods of distributions ask a user's subclass for, which the user's code does not name.
+_OF_DISTRIBUTIONS = frozenset({
+    "_argcheck", "_cdf", "_get_support", "_isf", "_logcdf", "_logpdf", "_logpmf", "_logsf", "_nonzero", "_pdf", "_pmf",
+    "_ppf", "_sf", "a", "b", "badvalue",
+})  # fmt: skip
 
 
 class ObjectVisits(Walk):
@@ -151,6 +156,8 @@ class ObjectVisits(Walk):
         if not by_user and (is_machinery(package) or self._is_internal(value, package)):
             return
         self._path = self._path.within(None if by_user else package)
+        if is_distribution(value):
+            self.names |= _OF_DISTRIBUTIONS
         attributes = getattr(value, "__dict__", None)
         own = (attributes,) if isinstance(attributes, dict) else ()
         if by_user or any(own) or isinstance(value, threading.local):
