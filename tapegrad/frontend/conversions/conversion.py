@@ -148,6 +148,8 @@ def _number(x: Tensor, what: str = "float()") -> Any:
     number = number if type(number) is complex else float(number)
     mode = thread.mode
     if not mode.leaves and mode.differentiate and mode.tape is EAGER and not x.constant:
+        if thread.refuses_numbers:
+            raise LostGradientWarning(_LOST)
         warnings.warn(_LOST, LostGradientWarning, stacklevel=3)
     return number
 
