@@ -28,6 +28,7 @@ from tapegrad.ops import ELEMENTWISE, Op
 from tapegrad.ops.documentation import DOCS
 from tapegrad.stats.continuous import Continuous
 from tapegrad.stats.discrete import Discrete
+from tapegrad.stats.generic.families import GenericContinuous
 from tapegrad.transforms.jit import Jit
 
 PUBLIC_ROWS = [row for row in ELEMENTWISE if row.public]
@@ -36,7 +37,7 @@ RETURNED = {"FlatElements": FlatElements, "RemovableHook": RemovableHook, "Custo
     "Continuous": Continuous, "Discrete": Discrete, "Dirichlet": type(stats.dirichlet),
     "Multinomial": type(stats.multinomial), "MultivariateNormal": type(stats.multivariate_normal),
     "Wishart": type(stats.wishart), "MultivariateT": type(stats.multivariate_t),
-    "MatrixNormal": type(stats.matrix_normal),
+    "MatrixNormal": type(stats.matrix_normal), "GenericContinuous": GenericContinuous,
     "Gmrf": type(stats.gmrf), "Ar1": type(stats.ar1), "RandomWalk": type(stats.rw1), "besag": stats.besag,
     "bym2": stats.bym2, "matern_grid": stats.matern_grid, "matern_mesh": stats.matern_mesh,
 }  # fmt: skip

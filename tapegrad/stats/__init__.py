@@ -24,6 +24,7 @@ In reading order; each imports only those above it:
     entropies                      entropies of given probabilities
     multivariate                   distributions of vectors and matrices
     fields                         Gaussian Markov random fields
+    generic                        all other distributions of SciPy, and those of users, by their own code
     scipys_place                   methods of `scipy.stats` that take Tensors
 
 It imports `frontend`.
@@ -71,6 +72,7 @@ from tapegrad.stats.fields.neighbours import besag as besag
 from tapegrad.stats.fields.neighbours import bym2 as bym2
 from tapegrad.stats.fields.walks import rw1 as rw1
 from tapegrad.stats.fields.walks import rw2 as rw2
+from tapegrad.stats.generic.families import from_scipy as from_scipy
 from tapegrad.stats.multivariate.elliptical import matrix_normal as matrix_normal
 from tapegrad.stats.multivariate.elliptical import multivariate_t as multivariate_t
 from tapegrad.stats.multivariate.matrices import multivariate_normal as multivariate_normal
@@ -80,22 +82,32 @@ from tapegrad.stats.multivariate.vectors import multinomial as multinomial
 from tapegrad.stats.skewed import skewnorm as skewnorm
 
 if TYPE_CHECKING:
+    from tapegrad.stats.generic.families import GenericContinuous, GenericDiscrete
+
     in_place_of_scipy: type[ContextDecorator]
-else:  # a type checker knows the names
+    (
+        alpha, anglit, arcsine, argus, betaprime, bradford, burr, burr12, chi, cosine, crystalball, dgamma,
+        dpareto_lognorm, dweibull, erlang, exponnorm, exponpow, exponweib, fatiguelife, fisk, foldcauchy,
+        foldnorm, gausshyper, genexpon, gengamma, genhalflogistic, genhyperbolic, geninvgauss, genlogistic,
+        gennorm, gibrat, gompertz, halfgennorm, halflogistic, hypsecant, invgauss, invweibull, irwinhall,
+        jf_skew_t, johnsonsb, johnsonsu, kappa3, kappa4, ksone, kstwo, kstwobign, landau, laplace_asymmetric,
+        levy, levy_l, levy_stable, loggamma, loglaplace, loguniform, lomax, maxwell, mielke, moyal, nakagami,
+        ncf, nct, ncx2, norminvgauss, pearson3, powerlaw, powerlognorm, powernorm, rdist, recipinvgauss,
+        reciprocal, rel_breitwigner, rice, semicircular, skewcauchy, studentized_range, trapezoid, triang,
+        truncexpon, truncpareto, truncweibull_min, tukeylambda, vonmises_line, wald, weibull_max, wrapcauchy,
+    ) = [GenericContinuous(None)] * 85  # fmt: skip
+    (
+        betabinom, betanbinom, boltzmann, dlaplace, hypergeom, logser, nchypergeom_fisher,
+        nchypergeom_wallenius, nhypergeom, planck, poisson_binom, randint, skellam, yulesimon, zipf, zipfian,
+    ) = [GenericDiscrete(None)] * 16  # fmt: skip
+else:  # made when they are asked for: SciPy's take a second to import
+    from tapegrad.stats.generic import names as _names
 
     def __getattr__(name: str) -> object:
-        """Name what there is, for a name that is not there; `in_place_of_scipy` has been moved to the root."""
+        """Make a distribution; `in_place_of_scipy` has been moved to the root."""
         if name == "in_place_of_scipy":
             return importlib.import_module("tapegrad").in_place_of_scipy
-        if name.startswith("_"):
-            raise AttributeError(f"module 'tapegrad.stats' has no attribute {name!r}")
-        densities = {known: value for known, value in globals().items() if hasattr(value, "logpdf")}
-        fields = {known for known, value in densities.items() if ".fields." in value.__module__}
-        counts = {known for known, value in globals().items() if hasattr(value, "logpmf")}
-        known, of_fields, of_counts = (
-            ", ".join(sorted(names)) for names in (densities.keys() - fields, fields, counts)
-        )
-        raise AttributeError(
-            f"tapegrad.stats has no {name}: write its log density with tapegrad's functions, as those of"
-            f" tapegrad.special. There are {known}; of fields {of_fields}; and of counts {of_counts}"
-        )
+        return _names.by_name(name)
+
+    def __dir__() -> list[str]:
+        return _names.names_of(globals())

@@ -1,6 +1,7 @@
 """Continuous distributions: what one is made of, and the methods that all of them have."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,33 +23,12 @@ from tapegrad.stats.parameters import (
 _INFINITE = (-math.inf, math.inf)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Continuous(Distribution):
-    """A family of continuous distributions, described in its standard form: location 0 and scale 1.
+class ContinuousMethods:
+    """Methods of a family of continuous distributions, which say how they are computed."""
 
-    Functions take the standard variable and the shape parameters. They need not care for what is outside of the
-    support. Of a probability and its logarithm one may be left out; without both there is no closed form.
-
-    Attributes
-    ----------
-    log_density, quantile
-        What the methods compute beside probabilities.
-    support
-        Its ends: numbers, or functions of the shape parameters.
-    relation
-        A condition that the shape parameters fulfil together.
-    exponent
-        Where it can be had in one step, the logarithm of the density as a function of variable, location and scale,
-        but for the logarithm of the scale; it is nan by itself where the scale is not positive.
-    """
-
-    log_density: Function
-    quantile: Function | None = None
-    support: tuple[Any, Any] = _INFINITE
-    relation: Function | None = None
-    exponent: Function | None = None
-
-    # --- methods ---------------------------------------------------------------------------------------------------
+    _density: Callable[..., Tensor]
+    _probability: Callable[..., Tensor]
+    _quantile: Callable[..., Tensor]
 
     def logpdf(self, x: Any, *args: Any, **kwds: Any) -> Tensor:
         """Compute the logarithm of the density.
@@ -73,12 +53,7 @@ class Continuous(Distribution):
         >>> tg.stats.norm.logpdf([0.0, 1.0], loc=1.0)
         Tensor([-1.41893853, -0.91893853])
         """
-        if self.exponent is not None:
-            loc, scale = self._parameters("logpdf", args, kwds)
-            return less(self.exponent(variable(x, self._full("logpdf")), loc, scale), log(scale))
-        z, shapes, scale = self._standard(x, args, kwds, "logpdf")
-        density = less(self.log_density(z, *shapes), log(scale))
-        return self._inside(z, shapes, density, -math.inf, -math.inf)
+        return self._density("logpdf", x, args, kwds)
 
     def pdf(self, x: Any, *args: Any, **kwds: Any) -> Tensor:
         """Compute the density.
@@ -101,8 +76,7 @@ class Continuous(Distribution):
         >>> tg.stats.expon.pdf([-1.0, 0.0, 1.0])
         Tensor([0.        , 1.        , 0.36787944])
         """
-        density: Tensor = exp(self.logpdf(x, *args, **kwds))
-        return density
+        return self._density("pdf", x, args, kwds)
 
     @like(
         pdf,
@@ -152,6 +126,47 @@ class Continuous(Distribution):
         examples=">>> tg.stats.logistic.ppf([0.25, 0.5])\nTensor([-1.09861229,  0.        ])",
     )
     def ppf(self, q: Any, *args: Any, **kwds: Any) -> Tensor:
+        return self._quantile("ppf", q, args, kwds)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Continuous(Distribution, ContinuousMethods):
+    """A family of continuous distributions, described in its standard form: location 0 and scale 1.
+
+    Functions take the standard variable and the shape parameters. They need not care for what is outside of the
+    support. Of a probability and its logarithm one may be left out; without both there is no closed form.
+
+    Attributes
+    ----------
+    log_density, quantile
+        What the methods compute beside probabilities.
+    support
+        Its ends: numbers, or functions of the shape parameters.
+    relation
+        A condition that the shape parameters fulfil together.
+    exponent
+        Where it can be had in one step, the logarithm of the density as a function of variable, location and scale,
+        but for the logarithm of the scale; it is nan by itself where the scale is not positive.
+    """
+
+    log_density: Function
+    quantile: Function | None = None
+    support: tuple[Any, Any] = _INFINITE
+    relation: Function | None = None
+    exponent: Function | None = None
+
+    def _density(self, method: str, x: Any, args: tuple[Any, ...], kwds: dict[str, Any]) -> Tensor:
+        if method == "pdf":
+            density: Tensor = exp(self.logpdf(x, *args, **kwds))
+            return density
+        if self.exponent is not None:
+            loc, scale = self._parameters("logpdf", args, kwds)
+            return less(self.exponent(variable(x, self._full("logpdf")), loc, scale), log(scale))
+        z, shapes, scale = self._standard(x, args, kwds, "logpdf")
+        value = less(self.log_density(z, *shapes), log(scale))
+        return self._inside(z, shapes, value, -math.inf, -math.inf)
+
+    def _quantile(self, method: str, q: Any, args: tuple[Any, ...], kwds: dict[str, Any]) -> Tensor:
         if self.quantile is None:
             raise NotImplementedError(f"{self._full('ppf')}: there is no closed form of its quantiles")
         share, parameters = variable(q, self._full("ppf")), self._parameters("ppf", args, kwds)

@@ -1,6 +1,7 @@
 """Discrete distributions: what one is made of, and the methods that all of them have."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,24 +12,11 @@ from tapegrad.stats.functions import exp, floor, where
 from tapegrad.stats.parameters import is_number, less, parse, usable, valid_or_nan, validity, variable
 
 
-@dataclass(frozen=True, kw_only=True)
-class Discrete(Distribution):
-    """A family of distributions of whole numbers, described with location 0.
+class DiscreteMethods:
+    """Methods of a family of discrete distributions, which say how they are computed."""
 
-    Functions take the whole number, a constant, and the shape parameters. They need not care for what is outside of the
-    support.
-
-    Attributes
-    ----------
-    log_probability
-        What `logpmf` computes inside of the support.
-    first, last
-        The ends of the support, the last one a number or a function of the shape parameters.
-    """
-
-    log_probability: Function
-    first: int = 0
-    last: Any = math.inf
+    _density: Callable[..., Tensor]
+    _probability: Callable[..., Tensor]
 
     def logpmf(self, k: Any, *args: Any, **kwds: Any) -> Tensor:
         """Compute the logarithm of the probability.
@@ -52,9 +40,7 @@ class Discrete(Distribution):
         >>> tg.stats.poisson.logpmf([0, 1, 2], mu)
         Tensor([-2.        , -1.30685282, -1.30685282])
         """
-        z, shapes, _ = self._standard(k, args, kwds, "logpmf")
-        value = where(z > floor(z), -math.inf, self.log_probability(z, *shapes))
-        return self._inside(z, shapes, value, -math.inf, -math.inf)
+        return self._density("logpmf", k, args, kwds)
 
     def pmf(self, k: Any, *args: Any, **kwds: Any) -> Tensor:
         """Compute the probability.
@@ -77,8 +63,7 @@ class Discrete(Distribution):
         >>> tg.stats.binom.pmf([0, 1, 2], 2, 0.5)
         Tensor([0.25, 0.5 , 0.25])
         """
-        probability: Tensor = exp(self.logpmf(k, *args, **kwds))
-        return probability
+        return self._density("pmf", k, args, kwds)
 
     @like(
         pmf,
@@ -116,6 +101,34 @@ class Discrete(Distribution):
     )
     def logsf(self, k: Any, *args: Any, **kwds: Any) -> Tensor:
         return self._probability("logsf", k, args, kwds, (0.0, -math.inf))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Discrete(Distribution, DiscreteMethods):
+    """A family of distributions of whole numbers, described with location 0.
+
+    Functions take the whole number, a constant, and the shape parameters. They need not care for what is outside of the
+    support.
+
+    Attributes
+    ----------
+    log_probability
+        What `logpmf` computes inside of the support.
+    first, last
+        The ends of the support, the last one a number or a function of the shape parameters.
+    """
+
+    log_probability: Function
+    first: int = 0
+    last: Any = math.inf
+
+    def _density(self, method: str, x: Any, args: tuple[Any, ...], kwds: dict[str, Any]) -> Tensor:
+        if method == "pmf":
+            probability: Tensor = exp(self.logpmf(x, *args, **kwds))
+            return probability
+        z, shapes, _ = self._standard(x, args, kwds, "logpmf")
+        value = where(z > floor(z), -math.inf, self.log_probability(z, *shapes))
+        return self._inside(z, shapes, value, -math.inf, -math.inf)
 
     # --- in standard form ------------------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from tapegrad.stats.functions import exp, log_share
 from tapegrad.stats.parameters import Domain
 
 Function = Callable[..., Any]
+DESCRIBED: dict[str, "Distribution"] = {}  # families by name
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +44,7 @@ class Distribution:
             "logsf": self.log_survival or _logarithm(rest, share),
         }
         object.__setattr__(self, "_probabilities", probabilities)  # frozen
+        DESCRIBED[self.name] = self
 
     def __repr__(self) -> str:
         return f"<tapegrad.stats.{self.name}>"

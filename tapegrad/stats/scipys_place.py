@@ -10,6 +10,7 @@ from tapegrad.errors import UnsupportedError
 from tapegrad.frontend.recording.lists import holds_tensors
 from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.stats import circular, counts, densities, skewed
+from tapegrad.stats.generic.families import method_of
 from tapegrad.stats.multivariate import elliptical, matrices, vectors
 
 _METHODS = ("pdf", "logpdf", "pmf", "logpmf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")
@@ -102,7 +103,7 @@ class _Frozen:
     def method(self, name: str) -> Callable[..., Any]:
         """Return our method of a name, which takes the variable before the parameters."""
         own = _OURS.get(_name_of(self.dist))
-        found = getattr(own, name, None)
+        found = getattr(own, name, None) or method_of(self.dist, name)
         if found is None:
             raise UnsupportedError(
                 f"scipy.stats.{_name_of(self.dist)}.{name}: tapegrad.stats has no {'method' if own else 'distribution'}"

@@ -56,6 +56,15 @@ def test_scipys_distributions_are_ours(name: str) -> None:
         np.testing.assert_array_equal(found.data, getattr(own, method)(points, *parameters).data)
 
 
+def test_methods_that_only_scipy_has_run_its_code() -> None:
+    with tg.stats.in_place_of_scipy():
+        np.testing.assert_allclose(tg.grad(norm.isf)(0.3), -1 / norm.pdf(norm.isf(0.3)), rtol=1e-13)
+        np.testing.assert_allclose(tg.grad(scipy.stats.lomax(2.0).logpdf)(0.5), -3.0 / 1.5, rtol=1e-14)
+        np.testing.assert_allclose(
+            tg.grad(lambda c: scipy.stats.lomax(c).logsf(0.5))(2.0), -np.log(1.5), rtol=1e-14
+        )
+
+
 def test_derivatives_replays_and_plain_numbers() -> None:
     expected = tg.grad(derivative)(P, X)
     value = log_likelihood(P, X)
@@ -132,22 +141,24 @@ def test_what_there_is_none_for_is_named() -> None:
         def _pdf(self, x: Any) -> Any:
             return np.exp(-x)
 
-    own = Own(name="norm")
+    own = Own(name="norm")  # is not SciPy's
     with tg.stats.in_place_of_scipy():
         for call, named in (
             (
-                lambda t: scipy.stats.levy.logpdf(t),
-                r"scipy\.stats\.levy\.logpdf: tapegrad\.stats has no distribution",
+                lambda t: scipy.stats.multivariate_t(t).entropy(),
+                r"scipy\.stats\.multivariate_t\.entropy: tapegrad\.stats has no method",
             ),
+            (lambda t: scipy.stats.kstwobign.logpdf(t), r"tapegrad\.stats\.kstwobign\.logpdf runs"),
             (lambda t: norm(t).mean(), r"scipy\.stats\.norm\.mean: tapegrad\.stats has no method"),
             (
                 lambda t: norm([t, 1.0]).entropy(),
                 r"scipy\.stats\.norm\.entropy: tapegrad\.stats has no method",
             ),
-            (lambda t: own.pdf(t), r"Own\.pdf: tapegrad\.stats has no distribution"),
+            (lambda t: own.cdf(t), r"stats\.norm\.cdf runs .*Own\._cdf, .*: it integrates the density"),
         ):
             with pytest.raises(tg.UnsupportedError, match=named):
                 call(tg.tensor(1.0))
         assert norm(1.0).mean() == 1.0
         assert own.pdf(0.0) == 1.0
+        assert tg.grad(own.pdf)(0.0) == -1.0
         assert poisson.logpmf(3, [tg.tensor(1.0), 2.0]).shape == (2,)

@@ -28,8 +28,8 @@ _INSTEAD = {
     ),
     "scipy.special": "; tapegrad.special has logsumexp, softmax, log_softmax, polygamma and zeta for Tensors",
     "scipy.stats": (
-        "; tapegrad.stats has norm, t, gamma and others for Tensors, and of scipy.stats some functions take them with"
-        " SCIPY_ARRAY_API=1 in the environment before the first import"
+        "; tapegrad.stats has norm, t, gamma and all others for Tensors, and from_scipy for those of your own class; of"
+        " scipy.stats some functions take them with SCIPY_ARRAY_API=1 in the environment before the first import"
     ),
     "scipy.spatial.transform": (
         "; Rotation.from_rotvec(tapegrad.asarray(v)) makes a Rotation of Tensors, which takes them, with"

@@ -91,6 +91,11 @@ def remedy_of_method(name: str) -> str:
     """Return the sentence on a method of a distribution, such as `scipy.stats.norm.logpdf`: what to write instead."""
     _, _, distribution, method = name.split(".")
     ours = sys.modules.get("tapegrad.stats")
+    if distribution.startswith("_"):
+        return (
+            "Distributions made by scipy.stats.make_distribution, such as Normal, take no Tensors: write those of"
+            " tapegrad.stats, with the parameters as arguments of their methods. "
+        )
     own = getattr(ours, distribution, None)
     if own is None:
         return (
