@@ -203,15 +203,42 @@ def numpy(x: Tensor) -> np.ndarray:
     return x.escaped("numpy()")
 
 
-@like(
-    numpy,
-    summary="Return the elements as nested lists of Python numbers.",
-    returns="""list or number
-    Nested as deep as the Tensor has dimensions; a number if it has none.""",
-    examples=">>> tg.tensor([[1.0], [2.0]]).tolist()\n[[1.0], [2.0]]",
-)
 def tolist(x: Tensor) -> Any:
-    return concrete_array(x, "tolist()").tolist()
+    """Return the elements as nested lists: of Python numbers, or of Tensors inside of a transform.
+
+    Returns
+    -------
+    list, number or Tensor
+        Nested as deep as the Tensor has dimensions. While a function is being recorded or differentiated by a
+        transform, elements that depend on its arguments are Tensors of no dimensions, which later writes to this
+        Tensor do not change; gradients flow through them. In eager code they are plain numbers.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.tensor([[1.0], [2.0]]).tolist()
+    [[1.0], [2.0]]
+    >>> def product(x):
+    ...     a, b = x.tolist()
+    ...     return a * b
+    >>> tg.grad(product)([2.0, 3.0])
+    [np.float64(3.0), np.float64(2.0)]
+    """
+    return _nested(copy(x)) if _loses(x) else concrete_array(x, "tolist()").tolist()
+
+
+def _nested(x: Tensor) -> Any:
+    return [_nested(row) for row in x] if x.ndim else x
+
+
+def _loses(x: Tensor) -> bool:
+    """Return whether plain numbers of a Tensor's elements would lose a gradient, or be frozen in a recording."""
+    if x.dtype.kind not in DIFFERENTIABLE_KINDS:
+        return False
+    mode = thread.mode
+    if x._traced():
+        return True
+    return bool(mode.leaves or mode.outside) and mode.differentiate and x._is_differentiated(mode)
 
 
 def _array(x: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
@@ -249,8 +276,8 @@ def _refuse_array(x: Tensor, hint: Wording) -> NoReturn:
 
     def text(site: CallSite) -> str:
         return remedy_first(site) + (
-            f"{site.function_name() or 'NumPy'} asks for this Tensor as a plain array, which would lose its gradient:"
-            " call .data, .detach() or .item() to leave the graph, or use a function of tapegrad" + hint(site)
+            f"{site.function_name() or 'NumPy'} asks for this Tensor as a plain array, which would lose its gradient"
+            f"{site.place}: call .data, .detach() or .item() to leave the graph, or use a function of tapegrad" + hint(site)
         )
 
     raise refusal(UnsupportedError, text)

@@ -26,7 +26,7 @@ from tapegrad.frontend.tensor.attachments import attachments, last_tensor_droppe
 from tapegrad.frontend.tensor.description import SlotDescription
 from tapegrad.frontend.tensor.modes import EAGER, Mode, no_grad, thread, watch_now
 from tapegrad.frontend.tensor.recorder import Recorder
-from tapegrad.frontend.words.call_site import Wording, nothing_to_add, refusal
+from tapegrad.frontend.words.call_site import CallSite, Wording, nothing_to_add, refusal
 
 if TYPE_CHECKING:
     from tapegrad.frontend.tensor.tensor_methods import TensorMethods
@@ -39,13 +39,15 @@ _ENDED = (
     "this Tensor belongs to a recording that has ended, or is differentiated inside one: return it from the recorded"
     " function instead of keeping it; gradients inside a recording cannot depend on it"
 )
+# Why a request is refused, and what to write instead.
 _DIFFERENTIATED = (
-    " of a Tensor was asked for while a function of it is being differentiated: its gradient would be lost. Compute"
-    " with the Tensor itself, select with where(), or write stop_gradient(t), or t.detach(), where a constant is meant"
+    " of a Tensor was asked for while a function of it is being differentiated: its gradient would be lost",
+    ". Compute with the Tensor itself, select with where(), or write stop_gradient(t), or t.detach(), where a constant"
+    " is meant",
 )
 _RECORDED = (
-    " of a Tensor was asked for while its function is being recorded: every replay would use this one value. Compute"
-    " with the Tensor itself, branch with `if`, select with where(), or return it from the function"
+    " of a Tensor was asked for while its function is being recorded: every replay would use this one value",
+    ". Compute with the Tensor itself, branch with `if`, select with where(), or return it from the function",
 )
 # Slots that a leaf had before writes under `no_grad`, by its id: graphs recorded from those send gradients there.
 stale_leaf_slots: dict[int, list[int]] = {}
@@ -356,11 +358,14 @@ class Tensor(TensorMethods):
         return format(self.data_or_traced().item(), spec)
 
 
-def _refused(what: str | Wording, why: str, hint: Wording) -> TracedValueError:
+def _refused(what: str | Wording, reason: tuple[str, str], hint: Wording) -> TracedValueError:
     """Return the error for a request of a Tensor's contents; the thread stores it, for libraries may swallow it."""
-    error = refusal(
-        TracedValueError, lambda site: (what if isinstance(what, str) else what(site)) + why + hint(site)
-    )
+    why, instead = reason
+
+    def text(site: CallSite) -> str:
+        return (what if isinstance(what, str) else what(site)) + why + site.place + instead + hint(site)
+
+    error = refusal(TracedValueError, text)
     thread.refused = error.args[0]
     return error
 

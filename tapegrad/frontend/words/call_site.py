@@ -19,7 +19,7 @@ import numpy as np
 
 from tapegrad.errors import DeferredText
 from tapegrad.foreign import StandIn, original
-from tapegrad.frontend.words.frames import lies_in
+from tapegrad.frontend.words.frames import is_standard, lies_in, line_text
 from tapegrad.frontend.words.function_names import full_name, receiver_name
 
 E = TypeVar("E", bound=Exception)
@@ -63,10 +63,16 @@ class CallSite:
                 self._inner.append(frame)
             frame = frame.f_back
         self._frame, self._at = frame, -1 if frame is None else frame.f_lasti
+        self._line = _line_of(frame)
         self.modules = [_module(inner) for inner in self._inner[:_MAX_FRAMES]]
         while frame is not None and len(self.modules) < _MAX_FRAMES:
             self.modules.append(_module(frame))
             frame = frame.f_back
+
+    @property
+    def place(self) -> str:
+        """The line of the program in brackets, as " (fit.py, line 3: y = float(x))"; empty if there is none."""
+        return f" ({line_text(*self._line)})" if self._line[0] else ""
 
     def function_name(self, through_others: bool = False) -> str:
         """Return the full name of the function that the program called; empty if it is not NumPy's or SciPy's.
@@ -139,6 +145,13 @@ def _library_roots(names: tuple[str, ...]) -> tuple[str, ...]:
     """Return the folders of imported libraries, each with a separator at the end."""
     files = (sys.modules[name].__file__ for name in names)
     return tuple(str(Path(file).parent) + os.sep for file in files if file is not None)
+
+
+def _line_of(frame: types.FrameType | None) -> tuple[str, int]:
+    """Return file and line of the innermost frame outside of Python's standard library; an empty file if none is."""
+    while frame is not None and is_standard(frame):
+        frame = frame.f_back
+    return ("", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
 
 
 def _module(frame: types.FrameType) -> str:

@@ -1,8 +1,11 @@
 """Frames of the user's program: the one that called the library, and those that a traceback shows."""
 
 import functools
+import linecache
 import os
+import re
 import sys
+import sysconfig
 import types
 from collections.abc import Callable
 from pathlib import Path
@@ -22,6 +25,8 @@ _LIBRARIES = (
     "scipy",
     "numba",
 )  # libraries that call functions of this package, and are called by them
+_STANDARD = os.path.normpath(sysconfig.get_path("stdlib")) + os.sep
+_CELL = re.compile(r"ipykernel_\d+[/\\]\d+\.py$|^<ipython-input-")  # names that IPython gives to cells
 _SHOWS_ALL = os.environ.get("TAPEGRAD_FULL_TRACEBACK", "0") not in ("", "0")
 
 
@@ -48,6 +53,18 @@ def program_level() -> int:
     while frame.f_back is not None and _is_inner(frame):
         frame, level = frame.f_back, level + 1
     return level
+
+
+def line_text(file: str, line: int) -> str:
+    """Return a line of a file as messages name it, with its code."""
+    text = linecache.getline(file, line).strip()
+    return f"{'notebook' if _CELL.search(file) else file}, line {line}{f': {text}' if text else ''}"
+
+
+def is_standard(frame: types.FrameType) -> bool:
+    """Return whether a frame is one of Python's standard library."""
+    file = frame.f_code.co_filename
+    return file.startswith("<frozen") or (file.startswith(_STANDARD) and "-packages" + os.sep not in file)
 
 
 def hides_frames(function: Callable[P, R]) -> Callable[P, R]:

@@ -5,6 +5,7 @@ array of numbers, they do leave it: Python then calls ``t.__rmatmul__``.
 """
 
 import math
+import sys
 import types
 from typing import Any
 
@@ -47,8 +48,21 @@ _INSTEAD = {
 }
 _OF_LISTS = ". NumPy does not see Tensors inside a list: write tapegrad.array([t, 1.0]), tapegrad.sum([t, u])"
 _OF_WRITES = (
-    ". An array of NumPy's holds no gradient: for a[i] = t make it by tapegrad.zeros, zeros_like or empty"
+    ". An array of NumPy's holds no gradient: for a[i] = t make it by tapegrad.zeros, by np.zeros_like(t) or"
+    " tapegrad.empty, or append to a list, and write np.stack(list)"
 )
+# Functions of math that have another name here, or none.
+_MATH = {
+    "dist": "np.linalg.norm(p - q)",
+    "erf": "tapegrad.special.erf",
+    "erfc": "tapegrad.special.erfc",
+    "fsum": "np.sum(t)",
+    "gamma": "tapegrad.special.gamma",
+    "lgamma": "tapegrad.special.gammaln",
+    "ldexp": "t * 2.0**i",
+    "remainder": "t - y * np.round(t / y)",
+    "sumprod": "np.dot(p, q)",
+}
 _WRITING = (np.ndarray.fill, np.ndarray.put, np.ndarray.__setitem__)
 # tapegrad functions that take a Tensor as an argument for which NumPy's take a plain value.
 NAMESAKES: set[str] = set()
@@ -105,16 +119,23 @@ def hint_for_number(site: CallSite) -> str:
     name = getattr(called, "__name__", "")
     if name in NAMESAKES and getattr(called, "__objclass__", None) is np.ndarray:
         return f". Methods of plain arrays take no Tensors: write tapegrad.{name}(a, t)"
-    if name in NAMESAKES and called is original(getattr(math, name, None)):
-        return (
-            f". Functions of math take plain numbers: write tapegrad.{name}, or call them inside of"
-            " `with tapegrad.in_place_of_scipy():`"
-        )
+    if called in (float, int, complex):
+        return f". Drop {name}(): a Tensor of no dimensions computes as a number does"
+    if called is not None and called is original(getattr(math, name, None)):
+        return _of_math(name)
     full = site.function_name()
     own = full.removeprefix("numpy.")
     if own in NAMESAKES:
         return f". tapegrad.{own} takes Tensors, and lists of them"
     return _of_library(full) or (_as_op(full) if full.startswith("scipy.") else "")
+
+
+def _of_math(name: str) -> str:
+    """Return the hint for a function of math, and for all of them where a context computes them."""
+    own = _MATH.get(name) or (f"tapegrad.{name} or np.{name}" if name in NAMESAKES else "")
+    context = hasattr(sys.modules.get("tapegrad"), "in_place_of_scipy")
+    inside = ", or call it inside of `with tapegrad.in_place_of_scipy():`" if context and own else ""
+    return ". Functions of math take plain numbers" + (f": write {own}{inside}" if own else "")
 
 
 def hint_for_library(site: CallSite) -> str:

@@ -1,7 +1,5 @@
 """Guards of a recording: what must be the same in a replay, and the source line that has asked for it."""
 
-import linecache
-import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -11,7 +9,7 @@ from tapegrad.autodiff.custom.functions import Functions
 from tapegrad.autodiff.custom.op import CustomOp
 from tapegrad.frontend.tensor.modes import no_grad
 from tapegrad.frontend.tensor.tensor import Tensor
-from tapegrad.frontend.words.frames import program_frame
+from tapegrad.frontend.words.frames import line_text, program_frame
 
 
 class SourceLine(NamedTuple):
@@ -22,12 +20,9 @@ class SourceLine(NamedTuple):
     subject: str = "the contents of an array that plain NumPy has computed from"
 
     def __str__(self) -> str:
-        text = linecache.getline(self.file, self.line).strip()
-        file = "notebook" if _CELL.search(self.file) else self.file
-        return f"{file}, line {self.line}{f': {text}' if text else ''}" if self.file else self.subject
+        return line_text(self.file, self.line) if self.file else self.subject
 
 
-_CELL = re.compile(r"ipykernel_\d+[/\\]\d+\.py$|^<ipython-input-")  # names that IPython gives to cells
 NOWHERE = SourceLine("", 0)
 
 
