@@ -17,6 +17,7 @@ It imports `ops` and `engine`.
 
 from tapegrad.frontend.conversions import conversion as conversion
 from tapegrad.frontend.conversions import notebooks as notebooks
+from tapegrad.frontend.conversions import texts as texts
 from tapegrad.frontend.functions.shapes import flat as flat
 from tapegrad.frontend.indexing import indexing as indexing
 from tapegrad.frontend.numpy_face import numpy_protocols as numpy_protocols

@@ -124,7 +124,8 @@ INSTEAD: dict[str, list[Callable[[Any], Any]]] = {
     r"tapegrad\.vectorize takes Tensors": [lambda t: np.vectorize(abs)(t)],
     r"tapegrad\.linalg\.norm takes Tensors": [lambda t: np.linalg.norm([t[0], 1.0])],
     r"tapegrad\.polynomial for numpy\.polynomial": [lambda t: np.polynomial.polynomial.polyval(2.0, t)],
-    "constant is meant$": [lambda t: float(t[0]), lambda t: np.tri(t[0])],
+    "constant is meant$": [lambda t: t.item(0), lambda t: np.tri(t[0])],
+    r"Drop float\(\)": [lambda t: float(t[0]), lambda t: float(t @ t)],
     r"write tapegrad\.interpolate\.CubicSpline": [lambda t: CubicSpline(np.arange(2.0), t)],
     r"return scipy\.interpolate\.barycentric_interpolate\(x\)": [
         lambda t: barycentric_interpolate(np.arange(2.0), t, 0.5)

@@ -6,5 +6,6 @@ In reading order; each imports only those above it:
     conversion                     plain numbers and arrays, copies and other dtypes
     creation                       functions that create Tensors
     guarded_results                plain results, guarded while recording
+    texts                          texts of numbers
     notebooks                      display in notebooks
 """

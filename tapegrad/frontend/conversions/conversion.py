@@ -24,6 +24,7 @@ from tapegrad.frontend.tensor.modes import EAGER, current, no_grad, restoring, t
 from tapegrad.frontend.tensor.tensor import Tensor, bind_methods, from_array
 from tapegrad.frontend.words.call_site import CallSite, Wording, nothing_to_add, refusal
 from tapegrad.frontend.words.derived_docs import like
+from tapegrad.frontend.words.frames import program_level
 from tapegrad.frontend.words.refusal_hints import (
     asked_array,
     boxed,
@@ -131,7 +132,8 @@ def item(x: Tensor, *index: Any) -> Any:
     return concrete_array(x, "item()").item(*index)
 
 
-def _float(x: Tensor) -> float:
+def as_float_number(x: Tensor) -> float:
+    """Return the only element as a float of Python; refuse it, guard it or warn where it would lose a gradient."""
     return float(_number(x))
 
 
@@ -150,11 +152,12 @@ def _number(x: Tensor, what: str = "float()") -> Any:
     if not mode.leaves and mode.differentiate and mode.tape is EAGER and not x.constant:
         if thread.refuses_numbers:
             raise LostGradientWarning(_LOST)
-        warnings.warn(_LOST, LostGradientWarning, stacklevel=3)
+        warnings.warn(_LOST, LostGradientWarning, stacklevel=program_level())
     return number
 
 
-def _int(x: Tensor) -> int:
+def as_int_number(x: Tensor) -> int:
+    """Return the only element as an integer of Python, guarded by value in a recording."""
     _one_element(x, "int()")
     if x.dtype.kind == "c":
         refuse_complex(x.dtype, "int()")
@@ -485,9 +488,7 @@ bind_methods(
     detach=detach,
     copy=copy,
     astype=astype,
-    __float__=_float,
     __complex__=_complex,
-    __int__=_int,
     __index__=_index,
     __bool__=_bool,
     __array__=_array,

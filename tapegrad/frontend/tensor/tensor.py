@@ -346,17 +346,6 @@ class Tensor(TensorMethods):
         shape = "" if array.size or array.ndim == 1 else f", shape={array.shape}"
         return f"Tensor({text})" if own and array.size else f"Tensor({text}{shape}, dtype={array.dtype})"
 
-    def __format__(self, spec: str) -> str:
-        if not spec:
-            return str(self)
-        if self.size != 1:
-            raise TypeError(
-                f"a format is for one number, and this Tensor has shape {self.shape}; format its elements"
-            )
-        if self._traced():
-            return format(self.item(), spec)  # an error that says why
-        return format(self.data_or_traced().item(), spec)
-
 
 def _refused(what: str | Wording, reason: tuple[str, str], hint: Wording) -> TracedValueError:
     """Return the error for a request of a Tensor's contents; the thread stores it, for libraries may swallow it."""

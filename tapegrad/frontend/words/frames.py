@@ -42,7 +42,7 @@ def _is_inner(frame: types.FrameType) -> bool:
 def program_frame() -> types.FrameType | None:
     """Return the innermost frame of the user's program; None if there is none."""
     frame: types.FrameType | None = sys._getframe(1)
-    while frame is not None and _is_inner(frame):
+    while frame is not None and (_is_inner(frame) or is_standard(frame)):
         frame = frame.f_back
     return frame
 
