@@ -42,6 +42,7 @@ from tapegrad.program.traces.trace_cache import MEMORY, TraceCache
 from tapegrad.pytree import flatten, unflatten
 from tapegrad.transforms.calling.call_structures import call_arguments
 from tapegrad.transforms.calling.callables import UnlessObserved
+from tapegrad.transforms.calling.class_answers import AsArrays
 from tapegrad.transforms.calling.certified import certify_once, is_certified
 from tapegrad.transforms.calling.fast_path import Path, results_path
 from tapegrad.transforms.calling.known_paths import AlternatingCalls
@@ -396,6 +397,7 @@ def jit(
     fuse: bool | None = None,
     roll: bool | None = None,
     certify: bool | None = None,
+    as_arrays: bool = False,
 ) -> Jit[P, R]:
     """Record `function` at its first call for each signature of arguments, and replay it afterwards.
 
@@ -432,6 +434,11 @@ def jit(
         sweep gives, its results against those of the plain recording, as `Jit.certificate` does. It takes about as
         long as another first call; later replays take no longer. By default where the environment variable
         ``TAPEGRAD_CHECK`` is ``derivatives``.
+    as_arrays : bool, default False
+        Whether Tensors say inside of `function` that they are instances of ``np.ndarray``, and those of no dimensions
+        of NumPy's scalars, such as ``np.float64``: for programs that ask ``isinstance(x, np.ndarray)``,
+        ``isinstance(x[0], float)`` or ``np.isscalar(x[0])``. Their type stays `Tensor`: ``type(x) is np.ndarray`` is
+        false, and code in C that wants an array is refused as without it.
 
     Returns
     -------
@@ -472,8 +479,11 @@ def jit(
         and static_argnums is None
         and static_argnames is None
         and fuse is roll is certify is None
+        and not as_arrays
     ):
         return function
     inner = python_of(function.function if isinstance(function, Jit) else function)
+    if as_arrays and not isinstance(inner, AsArrays):
+        inner = AsArrays(inner)
     static = static_arguments(inner, static_argnums, static_argnames)
     return Jit(inner, static, TraceCache(memory), fuse=fuse, roll=roll, certify=certify)

@@ -102,6 +102,7 @@ class _Thread(threading.local):
     mode = NO_MODE  # mode of a thread that has entered none
     over_lanes: tuple[Any, ...] = ()  # for each call of `vmap` that the thread is in, the recording around it
     refuses_numbers = False  # whether a conversion to a number that loses a gradient raises its warning
+    as_arrays = False  # whether Tensors say that they are arrays
     refused: DeferredText | None = None  # the last refusal of a Tensor in the function that is being called
 
 

@@ -59,6 +59,10 @@ def _leave_memory_to_the_system() -> None:
     del Tensor.__del__
 
 
+# The function that answers for a Tensor which class it has, once a function was to see arrays in the place of Tensors.
+class_answers: list[Callable[["Tensor"], type]] = []
+
+
 class Tensor(TensorMethods):
     """An array that remembers how it was computed.
 
@@ -91,6 +95,11 @@ class Tensor(TensorMethods):
     __array_priority__ = 1000
     __pandas_priority__ = 5000  # above that of a DataFrame, whose operators then defer to ours
     __hash__ = object.__hash__
+
+    @property  # type: ignore[override]
+    def __class__(self) -> type:
+        """The class that the Tensor says it has, to whom asks for it and not for its type."""
+        return class_answers[0](self) if class_answers else type(self)
 
     def __del__(self) -> None:
         try:

@@ -4,6 +4,7 @@ In reading order; each imports only those above it:
 
     argnums                        arguments to differentiate by, and their positions
     callables                      base classes whose instances are called without Python
+    class_answers                  functions in which Tensors say that they are arrays of NumPy's
     numba_scalars                  Numba's scalars for functions that run as Python
     njit_source                    functions of Numba's as Python functions
     watching_cost                  a warning where the comparisons cost more than the replay
