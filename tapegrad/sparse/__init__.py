@@ -5,7 +5,9 @@ In reading order; each imports only those above it:
     patterns                       positions of entries, checked once, and what is derived from them
     entries                        entries that are read, moved between patterns, and combined
     arrays                         `csr_array`, `csc_array` and `coo_array`
+    matrices                       those whose ``*`` multiplies matrices
     making                         matrices of diagonals and blocks, and Kronecker products
+    scipys_operators               operators of SciPy's sparse matrices and Tensors
     superlu                        the custom ops of SuperLU
     complex_superlu                those of complex numbers
     systems                        `spsolve`, which is in `tapegrad.linalg`
@@ -14,6 +16,7 @@ It imports `ops`, `engine`, `frontend` and `autodiff`.
 """
 
 from tapegrad.engine.runtime.lazy import load_later
+from tapegrad.sparse import scipys_operators as scipys_operators
 from tapegrad.sparse.arrays import SparseArray as SparseArray
 from tapegrad.sparse.arrays import coo_array as coo_array
 from tapegrad.sparse.arrays import csc_array as csc_array

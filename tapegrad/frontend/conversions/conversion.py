@@ -31,7 +31,7 @@ from tapegrad.frontend.words.refusal_hints import (
     hint_for_array,
     hint_for_library,
     hint_for_number,
-    is_sparse_product,
+    is_sparse_operator,
     remedy_first,
 )
 from tapegrad.ops import CODES, COPY
@@ -245,7 +245,7 @@ def _loses(x: Tensor) -> bool:
 
 
 def _array(x: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-    if is_sparse_product(sys._getframe(1)):
+    if is_sparse_operator(sys._getframe(1)):
         return boxed(x)
     array = _leaving(x, hint_for_array)
     if copy is False and dtype is not None and np.dtype(dtype) != array.dtype:

@@ -1,6 +1,7 @@
 """Recording of elementwise ops: operands of any kind in, a Tensor out."""
 
 import functools
+import sys
 from collections.abc import Callable
 from typing import Any
 from typing import cast as cast_type
@@ -14,7 +15,7 @@ from tapegrad.engine.sweep.eager import eager
 from tapegrad.engine.tape import slots
 from tapegrad.engine.tape.fields.layout import C128, F32, F64, NONE
 from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS, DTYPE_CODES, Tape
-from tapegrad.foreign import is_data_array, is_sparse_tensor, is_xarray
+from tapegrad.foreign import is_data_array, is_sparse, is_sparse_tensor, is_xarray
 from tapegrad.frontend.recording.computed_integers import (
     as_computed_float,
     is_computed_integer,
@@ -126,17 +127,26 @@ def finished(mode: Mode, code: int, slot: int, as_operator: bool, operands: tupl
     Operators leave arrays of xarray to xarray, which knows their dimensions, and sparse matrices to those. In a
     recording, Python numbers alone give a weak number again.
     """
-    if (
-        as_operator
-        and slot < 0
-        and not OWN.issuperset(map(type, operands))
-        and any(map(_knows_more, operands))
-    ):
-        return cast_type(Tensor, NotImplemented)
+    if as_operator and slot < 0 and not OWN.issuperset(map(type, operands)):
+        if any(map(_knows_more, operands)):
+            return cast_type(Tensor, NotImplemented)
+        if len(operands) == 2 and any(map(is_sparse, operands)):
+            return cast_type(Tensor, _operate_on_sparse(code, operands))
     if _slots_are_due and mode.anomaly is None:
         _write_slots_once(mode)
     result = apply_to_any(code, *operands) if slot < 0 else _watched(mode, from_slot(mode.tape, slot), code)
     return as_plain_number(result, operands) if as_operator else result
+
+
+# The function that computes an operator of a Tensor and a sparse matrix of SciPy: of a room above this one.
+of_sparse_operands: list[Callable[[int, tuple[Any, Any]], Any]] = []
+
+
+def _operate_on_sparse(code: int, operands: Any) -> Any:
+    """Compute an operator of a Tensor and a sparse matrix of SciPy."""
+    if not of_sparse_operands:
+        assert sys.modules["tapegrad.sparse"].SparseArray  # executes the module, which is imported late
+    return of_sparse_operands[0](code, operands)
 
 
 def _knows_more(operand: Any) -> bool:

@@ -211,8 +211,8 @@ def _refuse_objects(value: Any, array: np.ndarray, what: str) -> None:
         )
     if is_sparse(value):
         raise UnsupportedError(
-            f"{what}: a sparse matrix and a Tensor can be multiplied as matrices, S @ t and t @ S, and nothing else:"
-            " the result would have Tensors for its entries; write S.toarray() to compute with all elements"
+            f"{what}: a sparse matrix and a Tensor have the operators S @ t, S * t, S / t, S + t and S - t; write"
+            " S.toarray() to compute with all elements"
         )
     if is_linear_operator(value):
         raise UnsupportedError(

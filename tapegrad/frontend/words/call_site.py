@@ -82,7 +82,10 @@ class CallSite:
         if self._frame is None or (through_others and not self._inner):
             return ""
         libraries = (*_LIBRARIES, "tapegrad") if self.is_ours else _LIBRARIES
-        return self.distribution_method or _name_in(libraries, self.function) or self._outermost
+        written = _name_in(libraries, self.function)
+        if "._" in written:  # of a private class, as the methods of all sparse matrices
+            written = self._outermost or written
+        return self.distribution_method or written or self._outermost
 
     @property
     def distribution_method(self) -> str:

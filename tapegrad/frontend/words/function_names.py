@@ -25,8 +25,11 @@ def full_name(function: Any) -> str:
 def receiver_name(receiver: Any) -> str:
     """Return the full name of the object whose method is called, if a module of SciPy's has it: `scipy.stats.norm`.
 
-    A frozen distribution has the name of its distribution.
+    A frozen distribution has the name of its distribution, a sparse matrix that of its class.
     """
+    sparse = sys.modules.get("scipy.sparse")
+    if sparse is not None and getattr(sparse, type(receiver).__name__, None) is type(receiver):
+        return f"scipy.sparse.{type(receiver).__name__}"
     made = getattr(receiver, "dist", None) or getattr(receiver, "_dist", None) or receiver
     kind = type(made)
     module, short = sys.modules.get("scipy.stats"), kind.__name__.removesuffix("_gen")

@@ -1,7 +1,7 @@
 """Refusal hints: the code to write in place of a Tensor that is asked for as plain numbers.
 
-SciPy's sparse matrices ask before they leave a product to the other operand. If the answer is an object, and not an
-array of numbers, they do leave it: Python then calls ``t.__rmatmul__``.
+SciPy's sparse matrices ask before they leave an operator to the other operand. If the answer is an object, and not an
+array of numbers, they do leave it: Python then calls ``t.__rmatmul__``, or another method.
 """
 
 import math
@@ -17,6 +17,8 @@ from tapegrad.frontend.words.function_names import full_name
 from tapegrad.frontend.words.scipys_functions import remedy, remedy_of_method
 
 _PRODUCTS = frozenset(("_matmul_dispatch", "_mul_dispatch"))
+_STEPS_OF_OPERATORS = frozenset(("_divide", "_multiply_2d_with_broadcasting", "multiply"))
+_OPERATORS = frozenset(("__mul__", "__rmul__", "__truediv__"))
 # By the prefix of a module's name; the first match counts.
 _INSTEAD = {
     "scipy.sparse.linalg": (
@@ -24,7 +26,8 @@ _INSTEAD = {
         " can be made a custom op: its vjp uses the transpose"
     ),
     "scipy.sparse": (
-        "; a sparse matrix and a Tensor have the products S @ t and t @ S, and a matrix whose entries are a Tensor is"
+        "; a sparse matrix and a Tensor have the operators S @ t, S * t, S / t, S + t and S - t, and a matrix whose"
+        " entries are a Tensor is"
         " tapegrad.sparse.csr_array((t, indices, indptr), shape=shape), or coo_array((t, (rows, columns)))"
     ),
     "scipy.special": "; tapegrad.special has logsumexp, softmax, log_softmax, polygamma and zeta for Tensors",
@@ -63,15 +66,29 @@ _MATH = {
     "remainder": "t - y * np.round(t / y)",
     "sumprod": "np.dot(p, q)",
 }
+_OF_SPARSE_WRITES = (
+    ". A sparse matrix of SciPy holds no gradient: in place of S[i, j] = t collect rows, columns and entries, and write"
+    " tapegrad.sparse.coo_array((np.stack(entries), (rows, columns)), shape=S.shape)"
+)
 _WRITING = (np.ndarray.fill, np.ndarray.put, np.ndarray.__setitem__)
 # tapegrad functions that take a Tensor as an argument for which NumPy's take a plain value.
 NAMESAKES: set[str] = set()
 
 
-def is_sparse_product(asker: types.FrameType) -> bool:
-    """Return whether a frame is SciPy's ``S @ t``, for a sparse matrix S."""
-    module = str(asker.f_globals.get("__name__", ""))
-    return asker.f_code.co_name in _PRODUCTS and module.startswith("scipy.sparse.")
+def is_sparse_operator(asker: types.FrameType) -> bool:
+    """Return whether a frame is SciPy's ``S @ t``, ``S * t`` or ``S / t``, for a sparse matrix S.
+
+    ``S.multiply(t)`` is none: it would return `NotImplemented` to the program.
+    """
+    frame: types.FrameType | None = asker
+    while frame is not None and _is_sparse(frame) and frame.f_code.co_name in _STEPS_OF_OPERATORS:
+        frame = frame.f_back
+    names = _PRODUCTS if frame is asker else _OPERATORS
+    return frame is not None and _is_sparse(frame) and frame.f_code.co_name in names
+
+
+def _is_sparse(frame: types.FrameType) -> bool:
+    return str(frame.f_globals.get("__name__", "")).startswith("scipy.sparse.")
 
 
 def boxed(value: Any) -> np.ndarray:
@@ -102,6 +119,8 @@ def hint_for_array(site: CallSite) -> str:
         return ". No derivative is known by this argument"
     if site.distribution_method:
         return ""
+    if site.is_element_write and any(module.startswith("scipy.sparse") for module in site.modules):
+        return _OF_SPARSE_WRITES
     name = site.function_name()
     known = (
         remedy(name) or hint_for_library(site) or _of_library(name)
@@ -112,6 +131,8 @@ def hint_for_array(site: CallSite) -> str:
 def hint_for_number(site: CallSite) -> str:
     """Return the hint where the program needs a plain number, or an array: empty if it is not known which."""
     called = site.function
+    if site.is_element_write and any(module.startswith("scipy.sparse") for module in site.modules):
+        return _OF_SPARSE_WRITES
     if site.is_element_write or any(called is method for method in _WRITING):
         return _OF_WRITES
     if isinstance(called, type) and issubclass(called, np.generic):

@@ -11,6 +11,7 @@ _FACES = {
     "scipy.special": "tapegrad.special",
     "scipy.stats": "tapegrad.stats",
 }
+_COMPRESSED = "((t, indices, indptr), shape=shape), or tapegrad.sparse.coo_array((t, (rows, columns)), shape=shape)"
 _DISTANCE = "scipy.spatial.distance"
 # Replacements as expressions in the arguments of SciPy's functions. Other names are defined behind ``with``; the text
 # behind a final comma says what the expression computes.
@@ -77,6 +78,35 @@ EXPRESSIONS = {
         )
     },
 }
+# Of functions that make sparse matrices: those with computed entries.
+_ASSEMBLED = {
+    **{
+        f"scipy.sparse.{form}_{kind}": f"tapegrad.sparse.{form}_array{_COMPRESSED}"
+        for form in ("csr", "csc")
+        for kind in ("array", "matrix")
+    },
+    **{
+        f"scipy.sparse.{form}_{kind}": "tapegrad.sparse.coo_array((t, (rows, columns)), shape=shape)"
+        for form in ("bsr", "coo", "dok", "lil")
+        for kind in ("array", "matrix")
+    },
+    **{
+        f"scipy.sparse.{name}": "tapegrad.sparse.diags_array([t, u], offsets=[0, 1], shape=shape), of each diagonal"
+        for name in ("dia_array", "dia_matrix", "diags", "diags_array", "spdiags")
+    },
+    **{f"scipy.sparse.{name}": f"tapegrad.sparse.{name}, of sparse matrices" for name in ("hstack", "kron", "vstack")},
+    **{f"scipy.sparse.{name}": "tapegrad.sparse.block_array(blocks)" for name in ("block_array", "bmat")},
+    "scipy.sparse.block_diag": "tapegrad.sparse.block_array([[A, None], [None, B]])",
+    "scipy.sparse.kronsum": "tapegrad.sparse.kron(I, A) + tapegrad.sparse.kron(B, J)",
+}
+# Methods of SciPy's sparse matrices.
+_SPARSE_METHODS = {
+    "dot": "; write S @ t",
+    "maximum": "; write np.maximum(S.toarray(), t)",
+    "minimum": "; write np.minimum(S.toarray(), t)",
+    "multiply": "; write tapegrad.sparse.csr_array(S).multiply(t), or of numbers t * S",
+    "setdiag": "; write S - scipy.sparse.diags_array(S.diagonal()) + tapegrad.sparse.diags_array(t)",
+}
 # Counts and predicates.
 CONSTANTS = frozenset((
     *(f"scipy.linalg.{name}" for name in ("bandwidth", "ishermitian", "issymmetric")),
@@ -119,6 +149,8 @@ def remedy(name: str) -> str:
     if name.startswith("numpy.polynomial."):
         return "; write tapegrad.polynomial for numpy.polynomial: it has NumPy's code, and takes Tensors"
     module, _, short = name.rpartition(".")
+    if f"{module}.".startswith("scipy.sparse."):
+        return f"; write {_ASSEMBLED[name]}" if name in _ASSEMBLED else _SPARSE_METHODS.get(short, "")
     face = _FACES.get(module, "")
     if hasattr(sys.modules.get(face), short):
         is_numpys = hasattr(sys.modules.get(f"numpy.{module.removeprefix('scipy.')}"), short)
