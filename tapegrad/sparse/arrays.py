@@ -1,6 +1,5 @@
 """`csr_array`, `csc_array` and `coo_array`: sparse matrices whose entries are a Tensor, by the names of SciPy."""
 
-import sys
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,7 +14,7 @@ from tapegrad.frontend.tensor.array_checks import check_dtype
 from tapegrad.frontend.tensor.modes import watch_now
 from tapegrad.frontend.tensor.tensor import Tensor, from_array, is_tensor
 from tapegrad.frontend.words.call_site import CallSite, refusal
-from tapegrad.frontend.words.refusal_hints import boxed, is_sparse_operator
+from tapegrad.frontend.words.refusal_hints import asks_for_operator, boxed
 from tapegrad.frontend.words.scipys_functions import remedy
 from tapegrad.ops.structural.indexing import CsrMatmulParams, CsrTransposedMatmulParams
 from tapegrad.sparse.entries import (
@@ -49,7 +48,6 @@ class SparseArray:
     """
 
     format: ClassVar[str]
-    _kinds: ClassVar[dict[str, type["SparseArray"]]] = {}
     __array_ufunc__ = None  # arrays of NumPy leave operators to the methods here
     __hash__ = object.__hash__
 
@@ -145,7 +143,7 @@ class SparseArray:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         """Refuse to be an array; SciPy's operators, which leave what is none to the methods here, get an object."""
-        if is_sparse_operator(sys._getframe(1)):
+        if asks_for_operator():
             return boxed(self)
         raise refusal(UnsupportedError, _no_array)
 
@@ -189,7 +187,7 @@ class SparseArray:
                 f"format {format!r}: sparse arrays with computed entries are 'csr', 'csc' or 'coo'"
             )
         pattern, move = self._pattern.converted(format)
-        return self._made(pattern, moved(self.data, move))
+        return made_like(self, pattern, moved(self.data, move))
 
     def tocsr(self) -> "SparseArray":
         """Return the matrix in CSR format, as `asformat` does.
@@ -254,7 +252,7 @@ class SparseArray:
         Tensor([3.])
         """
         pattern, move = self._pattern.canonical()
-        return self if move is None else self._made(pattern, moved(self.data, move))
+        return self if move is None else made_like(self, pattern, moved(self.data, move))
 
     def toarray(self) -> Tensor:
         """Return the matrix with all its zeros.
@@ -305,7 +303,7 @@ class SparseArray:
         >>> tg.sparse.eye_array(1, 2).transpose().shape
         (2, 1)
         """
-        return self._made(self._pattern.transposed(), self.data)
+        return made_like(self, self._pattern.transposed(), self.data)
 
     def astype(self, dtype: Any) -> "SparseArray":
         """Return the matrix with its entries in another dtype.
@@ -327,7 +325,7 @@ class SparseArray:
         dtype('float32')
         """
         check_dtype(np.dtype(dtype), "SparseArray.astype")
-        return self._made(self._pattern, self.data.astype(dtype, copy=False))
+        return made_like(self, self._pattern, self.data.astype(dtype, copy=False))
 
     def copy(self) -> "SparseArray":
         """Return the matrix with a copy of its entries.
@@ -343,7 +341,7 @@ class SparseArray:
         >>> tg.sparse.eye_array(2).copy().nnz
         2
         """
-        return self._made(self._pattern, self.data.copy())
+        return made_like(self, self._pattern, self.data.copy())
 
     def with_data(self, data: Any) -> "SparseArray":
         """Return a matrix of the same pattern with other entries.
@@ -365,11 +363,11 @@ class SparseArray:
         Tensor([[3., 0.],
                 [0., 4.]])
         """
-        return self._made(self._pattern, read_entries(data, self.nnz, type(self).__name__))
+        return made_like(self, self._pattern, read_entries(data, self.nnz, type(self).__name__))
 
     def __with_leaf__(self, leaf: Any) -> Any:
         """Return a structure of this pattern around a leaf; what has another shape, such as a Jacobian, unchanged."""
-        return self._made(self._pattern, leaf) if getattr(leaf, "shape", None) == (self.nnz,) else leaf
+        return made_like(self, self._pattern, leaf) if getattr(leaf, "shape", None) == (self.nnz,) else leaf
 
     # --- elements ----------------------------------------------------------------------------------------------------
 
@@ -463,23 +461,19 @@ class SparseArray:
                 "a part of a sparse array with computed entries is a matrix: for one row write S[[i]], or"
                 " S[[i]].toarray()[0]; for elements S.toarray()[i, j]"
             )
-        return self._made(*relabelled(found, own.data))
+        return made_like(self, *relabelled(found, own.data))
 
     # --- operators ---------------------------------------------------------------------------------------------------
 
-    def _made(self, pattern: MatrixPattern, data: Any) -> Any:
-        """Make a matrix of the same kind: one whose ``*`` multiplies elements, or matrices."""
-        return made(pattern, data, self._kinds)
-
     def __neg__(self) -> "SparseArray":
-        return self._made(self._pattern, -self.data)
+        return made_like(self, self._pattern, -self.data)
 
     def __pos__(self) -> "SparseArray":
         return self
 
     def __abs__(self) -> "SparseArray":
         own = self.canonical()
-        return self._made(own.pattern, abs(own.data))
+        return made_like(self, own.pattern, abs(own.data))
 
     def power(self, n: float) -> "SparseArray":
         """Raise each element to a power, as ``S ** n`` does. Entries of one position are added up first.
@@ -503,7 +497,7 @@ class SparseArray:
         if np.ndim(n) or is_tensor(n) or not n > 0:
             raise UnsupportedError("a sparse array to a power: a positive number is needed, or T.toarray()")
         own = self.canonical()
-        return self._made(own.pattern, own.data**n)
+        return made_like(self, own.pattern, own.data**n)
 
     def __pow__(self, n: Any) -> "SparseArray":
         return self.power(n)
@@ -533,13 +527,13 @@ class SparseArray:
         Tensor([3., 4.])
         """
         if not _is_any_sparse(other):
-            return self._made(self._pattern, self.data * self._at_entries(other, "*"))
+            return made_like(self, self._pattern, self.data * self._at_entries(other, "*"))
         a, b = self._beside(other, "*")
         a, b = a.canonical(), b.canonical()
         if a.pattern == b.pattern:
-            return self._made(a.pattern, a.data * b.data)
+            return made_like(self, a.pattern, a.data * b.data)
         pairs = multiply_patterns(a.pattern, b.pattern)
-        return self._made(pairs.pattern, pairs.of(a.data, b.data))
+        return made_like(self, pairs.pattern, pairs.of(a.data, b.data))
 
     def __mul__(self, other: Any) -> "SparseArray":
         return self.multiply(other)
@@ -555,7 +549,7 @@ class SparseArray:
     def __truediv__(self, other: Any) -> "SparseArray":
         if _is_any_sparse(other):
             raise UnsupportedError("a sparse array over a sparse array divides zeros by zeros; use toarray()")
-        return self._made(self._pattern, self.data / self._at_entries(other, "/"))
+        return made_like(self, self._pattern, self.data / self._at_entries(other, "/"))
 
     def __rtruediv__(self, other: Any) -> Any:
         raise UnsupportedError("a sparse array divides nothing: most of its elements are zero; use toarray()")
@@ -576,7 +570,7 @@ class SparseArray:
         if not _is_any_sparse(other):
             return self._plus_dense(other, sign)
         a, b = self._beside(other, sign)
-        return self._made(*add_patterns(a.pattern, b.pattern, *in_common_dtype(a.data, b.data)))
+        return made_like(self, *add_patterns(a.pattern, b.pattern, *in_common_dtype(a.data, b.data)))
 
     def _plus_dense(self, other: Any, sign: str) -> Any:
         """Add a dense matrix, which makes the sum dense, or zero."""
@@ -684,10 +678,10 @@ def _times(a: SparseArray, b: SparseArray) -> SparseArray:
         raise ValueError(f"@: shapes {a.shape} @ {b.shape} do not fit: {a.shape[1]} != {b.shape[0]}")
     if a.format == "csc":
         product = _times(b.tocsc().T, a.T).T
-        return a._made(product.pattern, product.data)
+        return made_like(a, product.pattern, product.data)
     a, b = a.tocsr(), b.tocsr()
     pairs = matmul_patterns(a.pattern, b.pattern)
-    return a._made(pairs.pattern, pairs.of(a.data, b.data))
+    return made_like(a, pairs.pattern, pairs.of(a.data, b.data))
 
 
 def _no_array(site: CallSite) -> str:
@@ -847,20 +841,25 @@ class coo_array(SparseArray):
         return self._pattern.rows, self._pattern.columns
 
 
-SparseArray._kinds = {kind.format: kind for kind in (csr_array, csc_array, coo_array)}
-MATRIX_KINDS: dict[str, type[SparseArray]] = {}  # classes whose ``*`` multiplies matrices, as of SciPy's `spmatrix`
+KINDS: dict[str, type[SparseArray]] = {kind.format: kind for kind in (csr_array, csc_array, coo_array)}
+MATRIX_KINDS: dict[
+    str, type[SparseArray]
+] = {}  # classes whose ``*`` multiplies matrices, as of SciPy's `spmatrix`
 
 
 # --- made ------------------------------------------------------------------------------------------------------------
 
 
-def made(
-    pattern: MatrixPattern, data: Any, kinds: dict[str, type[SparseArray]] = SparseArray._kinds
-) -> SparseArray:
+def made(pattern: MatrixPattern, data: Any, kinds: dict[str, type[SparseArray]] = KINDS) -> SparseArray:
     """Make a matrix of a pattern and its entries, without checks."""
     matrix = object.__new__(kinds[pattern.format])
     matrix._pattern, matrix._data = pattern, data
     return matrix
+
+
+def made_like(matrix: SparseArray, pattern: MatrixPattern, data: Any) -> SparseArray:
+    """Make a matrix whose ``*`` is that of another one: a product of elements, or of matrices."""
+    return made(pattern, data, MATRIX_KINDS if type(matrix) in MATRIX_KINDS.values() else KINDS)
 
 
 def as_sparse_array(value: Any, name: str) -> SparseArray:
@@ -874,7 +873,7 @@ def as_sparse_array(value: Any, name: str) -> SparseArray:
     data = value.data
     if len(data) > pattern.nnz:
         data = data[: pattern.nnz]
-    kinds = MATRIX_KINDS if is_sparse_matrix(value) else SparseArray._kinds
+    kinds = MATRIX_KINDS if is_sparse_matrix(value) else KINDS
     return made(pattern, read_entries(data, pattern.nnz, name), kinds)
 
 

@@ -16,8 +16,6 @@ from tapegrad.sparse.arrays import MATRIX_KINDS, SparseArray, coo_array, csc_arr
 class _Matrix(SparseArray):
     """A sparse matrix whose ``*`` multiplies matrices."""
 
-    _kinds = MATRIX_KINDS
-
     def __repr__(self) -> str:
         return super().__repr__().replace("sparse array", "sparse matrix")
 

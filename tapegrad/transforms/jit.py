@@ -42,8 +42,8 @@ from tapegrad.program.traces.trace_cache import MEMORY, TraceCache
 from tapegrad.pytree import flatten, unflatten
 from tapegrad.transforms.calling.call_structures import call_arguments
 from tapegrad.transforms.calling.callables import UnlessObserved
-from tapegrad.transforms.calling.class_answers import AsArrays
 from tapegrad.transforms.calling.certified import certify_once, is_certified
+from tapegrad.transforms.calling.class_answers import AsArrays
 from tapegrad.transforms.calling.fast_path import Path, results_path
 from tapegrad.transforms.calling.known_paths import AlternatingCalls
 from tapegrad.transforms.calling.njit_source import python_of

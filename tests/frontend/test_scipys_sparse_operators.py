@@ -1,3 +1,4 @@
+# ruff: noqa: N803, N806  (S is a sparse matrix, as in the messages)
 """Operators of SciPy's sparse matrices and Tensors: the values and kinds that SciPy gives with arrays, or a refusal."""
 
 import operator
@@ -100,7 +101,15 @@ def test_results_go_on_as_scipys_do(kind: str, make: Callable[[Any], Any]) -> No
 
     def products(k: Any) -> list[Any]:
         system = I + k * L
-        both = [system * X, system @ X, other @ system, X @ system, X * system, system.T @ X, (2.0 * system) * X]
+        both = [
+            system * X,
+            system @ X,
+            other @ system,
+            X @ system,
+            X * system,
+            system.T @ X,
+            (2.0 * system) * X,
+        ]
         if sparse.issparse(other):
             both += [system + other, other + system, other - system, system.multiply(other), system @ other]
             both += [system * other] if kind == "array" or sparse.issparse(other) else []

@@ -5,7 +5,6 @@ either raises or becomes a guard: a replay with another value stops there, and t
 """
 
 import functools
-import sys
 import warnings
 from typing import Any, NoReturn
 
@@ -23,15 +22,15 @@ from tapegrad.frontend.tensor.array_checks import check_dtype, refuse_complex
 from tapegrad.frontend.tensor.modes import EAGER, current, no_grad, restoring, thread, watch_now
 from tapegrad.frontend.tensor.tensor import Tensor, bind_methods, from_array
 from tapegrad.frontend.words.call_site import CallSite, Wording, nothing_to_add, refusal
-from tapegrad.frontend.words.derived_docs import like
 from tapegrad.frontend.words.frames import program_level
 from tapegrad.frontend.words.refusal_hints import (
     asked_array,
+    asks_for_operator,
     boxed,
     hint_for_array,
     hint_for_library,
     hint_for_number,
-    is_sparse_operator,
+    no_njit,
     remedy_first,
 )
 from tapegrad.ops import CODES, COPY
@@ -245,7 +244,7 @@ def _loses(x: Tensor) -> bool:
 
 
 def _array(x: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-    if is_sparse_operator(sys._getframe(1)):
+    if asks_for_operator():
         return boxed(x)
     array = _leaving(x, hint_for_array)
     if copy is False and dtype is not None and np.dtype(dtype) != array.dtype:
@@ -280,7 +279,8 @@ def _refuse_array(x: Tensor, hint: Wording) -> NoReturn:
     def text(site: CallSite) -> str:
         return remedy_first(site) + (
             f"{site.function_name() or 'NumPy'} asks for this Tensor as a plain array, which would lose its gradient"
-            f"{site.place}: call .data, .detach() or .item() to leave the graph, or use a function of tapegrad" + hint(site)
+            f"{site.place}: call .data, .detach() or .item() to leave the graph, or use a function of tapegrad"
+            + hint(site)
         )
 
     raise refusal(UnsupportedError, text)
@@ -301,10 +301,7 @@ class _NoNumbaType:
     """
 
     def __getattr__(self, name: str) -> object:
-        raise UnsupportedError(
-            "an @njit function takes arrays, not Tensors: write tapegrad.jit(f)(t), which"
-            " records the Python function behind f, or f(t.data), which has no gradient"
-        )
+        raise refusal(UnsupportedError, no_njit, ("numpy", "scipy", "numba"))
 
 
 def _numba_type(x: Tensor) -> object:

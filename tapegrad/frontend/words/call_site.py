@@ -51,8 +51,8 @@ class CallSite:
         Whether a function of tapegrad's asks for the Tensor, and not the program or a library.
     """
 
-    def __init__(self) -> None:
-        roots = _library_roots(tuple(name for name in _LIBRARIES if name in sys.modules))
+    def __init__(self, libraries: tuple[str, ...] = _LIBRARIES) -> None:
+        roots = _library_roots(tuple(name for name in libraries if name in sys.modules))
         self._inner: list[types.FrameType] = []  # of the libraries, from the inside out
         frame: types.FrameType | None = sys._getframe(1)
         while frame is not None and (frame.f_code.co_filename in _REFUSING or _is_of_stand_in(frame)):
@@ -132,9 +132,12 @@ class CallSite:
 Wording = Callable[[CallSite], str]  # a part of a message
 
 
-def refusal(kind: type[E], text: Wording) -> E:
-    """Return an error about the current call, whose text is made when it is printed."""
-    site = CallSite()
+def refusal(kind: type[E], text: Wording, libraries: tuple[str, ...] = _LIBRARIES) -> E:
+    """Return an error about the current call, whose text is made when it is printed.
+
+    `libraries` are those that the program calls, and that call this one.
+    """
+    site = CallSite(libraries)
     return kind(DeferredText(lambda: text(site)))
 
 
@@ -151,8 +154,8 @@ def _library_roots(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _line_of(frame: types.FrameType | None) -> tuple[str, int]:
-    """Return file and line of the innermost frame outside of Python's standard library; an empty file if none is."""
-    while frame is not None and is_standard(frame):
+    """Return file and line of the innermost frame outside of Python's library and Numba; an empty file if none is."""
+    while frame is not None and (is_standard(frame) or _module(frame).partition(".")[0] == "numba"):
         frame = frame.f_back
     return ("", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
 

@@ -75,11 +75,12 @@ _WRITING = (np.ndarray.fill, np.ndarray.put, np.ndarray.__setitem__)
 NAMESAKES: set[str] = set()
 
 
-def is_sparse_operator(asker: types.FrameType) -> bool:
-    """Return whether a frame is SciPy's ``S @ t``, ``S * t`` or ``S / t``, for a sparse matrix S.
+def asks_for_operator() -> bool:
+    """Return whether the caller's caller is SciPy's ``S @ t``, ``S * t`` or ``S / t``, for a sparse matrix S.
 
     ``S.multiply(t)`` is none: it would return `NotImplemented` to the program.
     """
+    asker = sys._getframe(2)
     frame: types.FrameType | None = asker
     while frame is not None and _is_sparse(frame) and frame.f_code.co_name in _STEPS_OF_OPERATORS:
         frame = frame.f_back
@@ -167,13 +168,25 @@ def hint_for_library(site: CallSite) -> str:
     return next(filter(None, map(_of_library, reversed(site.modules))), "")
 
 
+def no_njit(site: CallSite) -> str:
+    """Return the sentences on a function of Numba's that is called with a Tensor."""
+    function = getattr(site.function, "__func__", site.function)
+    name = getattr(getattr(function, "py_func", None), "__name__", "")
+    called, subject = name or "f", f"{name}, an @njit function," if name else "an @njit function"
+    return (
+        f"{subject} takes arrays, not Tensors{site.place}: write tapegrad.jit({called})(t), which records the Python"
+        f" functions behind it, or {called}.py_func(t); {called}(t.data) has no gradient. To keep it compiled, make it"
+        " an op that knows its derivative: tapegrad.custom_op"
+    )
+
+
 def unsupported(name: str, site: CallSite) -> str:
     """Return the sentences on an unsupported function, or on the user's function that calls it."""
     outer = site.function_name(through_others=True)
     inner = f", because it calls {name}" if outer else ""
     called = outer or name
     hint = remedy(called) or _of_library(called) + _as_op(called)
-    return f"{called} is not supported for Tensors{inner}{hint}"
+    return f"{called} is not supported for Tensors{inner}{site.place}{hint}"
 
 
 def _of_library(name: str) -> str:

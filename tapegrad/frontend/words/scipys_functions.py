@@ -11,7 +11,9 @@ _FACES = {
     "scipy.special": "tapegrad.special",
     "scipy.stats": "tapegrad.stats",
 }
-_COMPRESSED = "((t, indices, indptr), shape=shape), or tapegrad.sparse.coo_array((t, (rows, columns)), shape=shape)"
+_COMPRESSED = (
+    "((t, indices, indptr), shape=shape), or tapegrad.sparse.coo_array((t, (rows, columns)), shape=shape)"
+)
 _DISTANCE = "scipy.spatial.distance"
 # Replacements as expressions in the arguments of SciPy's functions. Other names are defined behind ``with``; the text
 # behind a final comma says what the expression computes.
@@ -94,7 +96,10 @@ _ASSEMBLED = {
         f"scipy.sparse.{name}": "tapegrad.sparse.diags_array([t, u], offsets=[0, 1], shape=shape), of each diagonal"
         for name in ("dia_array", "dia_matrix", "diags", "diags_array", "spdiags")
     },
-    **{f"scipy.sparse.{name}": f"tapegrad.sparse.{name}, of sparse matrices" for name in ("hstack", "kron", "vstack")},
+    **{
+        f"scipy.sparse.{name}": f"tapegrad.sparse.{name}, of sparse matrices"
+        for name in ("hstack", "kron", "vstack")
+    },
     **{f"scipy.sparse.{name}": "tapegrad.sparse.block_array(blocks)" for name in ("block_array", "bmat")},
     "scipy.sparse.block_diag": "tapegrad.sparse.block_array([[A, None], [None, B]])",
     "scipy.sparse.kronsum": "tapegrad.sparse.kron(I, A) + tapegrad.sparse.kron(B, J)",
