@@ -4,10 +4,12 @@ import math
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from scipy import integrate
+from numba import njit
+from scipy import integrate, sparse
 
 import tapegrad as tg
 
@@ -20,6 +22,11 @@ def fill(x: tg.Tensor) -> tg.Tensor:
     out = np.zeros(3)
     out[0] = x[0] ** 2
     return tg.sum(out)
+
+
+@njit
+def doubled(x: Any) -> Any:
+    return 2 * x
 
 
 def sweep_twice() -> None:
@@ -51,7 +58,17 @@ SYMPTOMS: dict[str, list[Callable[[], object]]] = {
     "'numpy.float64' object has no attribute 'backward'": [
         lambda: np.sin(tg.tensor(X).data).sum().backward()
     ],
-    "being recorded: every replay would use this one value": [lambda: tg.jit(lambda x: f"{x[0]:.3f}")(X)],
+    "being recorded: every replay would use this one value": [
+        lambda: tg.jit(lambda x: x[0].item())(X),
+        lambda: tg.jit(lambda x: float(x[0]))(X),
+    ],
+    "TracedValueError: scipy.sparse. ... was asked for": [
+        lambda: tg.grad(lambda x: np.sum(sparse.coo_matrix((x, ([0, 1, 2], [0, 1, 2]))) @ x))(X),
+        lambda: tg.grad(lambda x: np.sum(sparse.csr_array(np.eye(3)).multiply(x) @ x))(X),
+    ],
+    "UnsupportedError: ... an @njit function, takes arrays, not Tensors": [
+        lambda: tg.grad(lambda x: np.sum(doubled(x)))(X)
+    ],
 }
 
 

@@ -13,7 +13,7 @@ from tapegrad.frontend.tensor.tensor import Tensor
 from tapegrad.sparse.arrays import MATRIX_KINDS, SparseArray, coo_array, csc_array, csr_array
 
 
-class _Matrix(SparseArray):
+class _SparseMatrix(SparseArray):
     """A sparse matrix whose ``*`` multiplies matrices."""
 
     def __repr__(self) -> str:
@@ -53,15 +53,15 @@ def _refuse_dense(name: str, instead: str) -> NoReturn:
     )
 
 
-class csr_matrix(_Matrix, csr_array):
+class csr_matrix(_SparseMatrix, csr_array):
     """Sparse matrix in CSR format whose ``*`` multiplies matrices."""
 
 
-class csc_matrix(_Matrix, csc_array):
+class csc_matrix(_SparseMatrix, csc_array):
     """Sparse matrix in CSC format whose ``*`` multiplies matrices."""
 
 
-class coo_matrix(_Matrix, coo_array):
+class coo_matrix(_SparseMatrix, coo_array):
     """Sparse matrix in COO format whose ``*`` multiplies matrices."""
 
 
