@@ -217,14 +217,14 @@ def tolist(x: Tensor) -> Any:
 
     Examples
     --------
-    >>> import tapegrad as tg
+    >>> import numpy as np, tapegrad as tg
     >>> tg.tensor([[1.0], [2.0]]).tolist()
     [[1.0], [2.0]]
     >>> def product(x):
     ...     a, b = x.tolist()
     ...     return a * b
-    >>> tg.grad(product)([2.0, 3.0])
-    [np.float64(3.0), np.float64(2.0)]
+    >>> tg.grad(product)(np.array([2.0, 3.0]))
+    array([3., 2.])
     """
     return _nested(copy(x)) if _loses(x) else concrete_array(x, "tolist()").tolist()
 
