@@ -217,7 +217,7 @@ READERS: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")
 @pytest.mark.parametrize("read", READERS.values(), ids=READERS)
 def test_no_memory_is_read_in_the_place_of_a_tensor(read: Callable[[Any], Any]) -> None:
-    with pytest.raises((TypeError, AttributeError, struct.error)):
+    with pytest.raises((TypeError, ValueError, AttributeError, struct.error)):
         as_arrays(lambda x: read(x))(X)
 
 

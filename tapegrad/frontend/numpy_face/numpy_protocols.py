@@ -84,7 +84,13 @@ from tapegrad.frontend.recording.record import OWN
 from tapegrad.frontend.tensor.tensor import Tensor, bind_methods
 from tapegrad.frontend.words.call_site import refusal
 from tapegrad.frontend.words.function_names import full_name
-from tapegrad.frontend.words.refusal_hints import NAMESAKES, unsupported
+from tapegrad.frontend.words.refusal_hints import (
+    NAMESAKES,
+    asks_for_operator,
+    boxed,
+    is_of_sparse,
+    unsupported,
+)
 from tapegrad.ops import ELEMENTWISE
 
 _ELSEWHERE = {row.name for row in ELEMENTWISE if row.home != "tapegrad"}
@@ -225,6 +231,8 @@ def _array_ufunc(x: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **argume
 def _array_function(
     x: Tensor, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
+    if function is np.atleast_2d and is_of_sparse(sys._getframe(1)):  # S * t, up to SciPy 1.14
+        return boxed(args[0]).reshape(1, 1) if asks_for_operator() else np.atleast_2d(np.asarray(args[0]))
     known = implementation(function)
     if known is None:
         raise _unsupported(full_name(function))

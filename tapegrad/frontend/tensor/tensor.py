@@ -96,7 +96,7 @@ class Tensor(TensorMethods):
     __pandas_priority__ = 5000  # above that of a DataFrame, whose operators then defer to ours
     __hash__ = object.__hash__
 
-    @property  # type: ignore[override]
+    @property  # type: ignore[misc]
     def __class__(self) -> type:
         """The class that the Tensor says it has, to whom asks for it and not for its type."""
         return class_answers[0](self) if class_answers else type(self)

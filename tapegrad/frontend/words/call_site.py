@@ -55,7 +55,7 @@ class CallSite:
         roots = _library_roots(tuple(name for name in libraries if name in sys.modules))
         self._inner: list[types.FrameType] = []  # of the libraries, from the inside out
         frame: types.FrameType | None = sys._getframe(1)
-        while frame is not None and (frame.f_code.co_filename in _REFUSING or _is_of_stand_in(frame)):
+        while frame is not None and (_passes_on(frame) or _is_of_stand_in(frame)):
             frame = frame.f_back
         self.is_ours = frame is not None and lies_in(frame.f_code.co_filename, _OURS)
         while frame is not None and lies_in(frame.f_code.co_filename, (_OURS, *roots)):
@@ -158,6 +158,11 @@ def _line_of(frame: types.FrameType | None) -> tuple[str, int]:
     while frame is not None and (is_standard(frame) or _module(frame).partition(".")[0] == "numba"):
         frame = frame.f_back
     return ("", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+
+
+def _passes_on(frame: types.FrameType) -> bool:
+    """Return whether a frame of this library asks for a Tensor's contents because its caller does."""
+    return frame.f_code.co_filename in _REFUSING or frame.f_code.co_name == "_array_function"
 
 
 def _module(frame: types.FrameType) -> str:

@@ -80,15 +80,18 @@ def asks_for_operator() -> bool:
 
     ``S.multiply(t)`` is none: it would return `NotImplemented` to the program.
     """
-    asker = sys._getframe(2)
-    frame: types.FrameType | None = asker
-    while frame is not None and _is_sparse(frame) and frame.f_code.co_name in _STEPS_OF_OPERATORS:
+    asker: types.FrameType | None = sys._getframe(2)
+    if asker is not None and asker.f_code.co_name == "atleast_2d":  # NumPy's, which SciPy up to 1.14 calls
+        asker = asker.f_back
+    frame = asker
+    while frame is not None and is_of_sparse(frame) and frame.f_code.co_name in _STEPS_OF_OPERATORS:
         frame = frame.f_back
     names = _PRODUCTS if frame is asker else _OPERATORS
-    return frame is not None and _is_sparse(frame) and frame.f_code.co_name in names
+    return frame is not None and is_of_sparse(frame) and frame.f_code.co_name in names
 
 
-def _is_sparse(frame: types.FrameType) -> bool:
+def is_of_sparse(frame: types.FrameType) -> bool:
+    """Return whether a frame is one of `scipy.sparse`."""
     return str(frame.f_globals.get("__name__", "")).startswith("scipy.sparse.")
 
 

@@ -20,9 +20,10 @@ from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import Tensor, class_answers
 
 _KNOWING = frozenset(("numba", "numpy", "pandas", "scipy", "tapegrad", "xarray"))
+_DISPATCHER: Any = functools.singledispatch(name_of)
 # Functions that ask in the place of their caller.
 _ON_BEHALF = frozenset((
-    np.isscalar.__code__, abc.ABCMeta.__instancecheck__.__code__, functools.singledispatch(name_of).__code__,
+    np.isscalar.__code__, abc.ABCMeta.__instancecheck__.__code__, _DISPATCHER.__code__,
 ))  # fmt: skip
 
 
