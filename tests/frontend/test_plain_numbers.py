@@ -1,5 +1,6 @@
 """Programs that want plain numbers of Tensors: as lists, in texts, of functions of math, and in arrays of their own."""
 
+import cmath
 import inspect
 import logging
 import math
@@ -129,6 +130,12 @@ def test_an_equal_text_is_replayed() -> None:
     for x in (0.51, 0.52, 0.48):
         assert called(x) == 3 * x
     assert "has 1 recording\n" in str(called.explain())
+    whole = tg.jit(lambda x: x * float("%d" % x))  # noqa: UP031
+    assert [whole(x) for x in (2.25, 2.5, 3.5)] == [4.5, 5.0, 10.5]
+    assert "has 2 recordings\n" in str(whole.explain())
+    count = tg.jit(lambda x: x * len(f"{np.argmax(x):d}") + float(f"{np.sum(x > 0):d}"))
+    assert (count(X) == X + 3).all()
+    assert (count(X - 1.2) == X - 1.2 + 1).all()
 
 
 @transforms
@@ -169,6 +176,10 @@ def of_product(x: Any) -> Any:
 
 def as_complex(x: Any) -> Any:
     return abs(complex(x[0]))
+
+
+def complex_root(x: Any) -> Any:
+    return abs(cmath.sqrt(x[0] - 2.0))
 
 
 def item(x: Any) -> Any:
@@ -214,13 +225,14 @@ REFUSALS: dict[
     total: (1, ("float() of a Tensor", "write np.sum(t)")),
     of_product: (1, ("float() of a Tensor", "Drop float()")),
     as_complex: (1, ("complex() of a Tensor", "Drop complex()")),
+    complex_root: (1, ("complex() of a Tensor", "write np.sqrt(t.astype(complex))")),
     item: (1, ("item() of a Tensor", "Compute with the Tensor itself")),
     filled: (3, ("float() of a Tensor", "tapegrad.zeros", "np.zeros_like(t)", "np.stack(list)")),
     copied: (2, ("a plain array of a Tensor", "np.zeros_like(t)")),
     by_numba: (1, ("stepped, an @njit function", "stepped.py_func(t)", "tapegrad.jit(stepped)", "custom_op")),
     by_numbas_ufunc: (1, ("doubled is not supported", "custom_op")),
 }
-NUMBERS = (root, gamma, total, of_product, as_complex, item, filled)
+NUMBERS = (root, gamma, total, of_product, as_complex, complex_root, item, filled)
 
 
 @transforms

@@ -35,7 +35,8 @@ def _float(x: Tensor) -> float:
 
 
 def _int(x: Tensor) -> int:
-    return int(_shown(x)) if _is_shown(x, sys._getframe(1)) else conversion.as_int_number(x)
+    shown = _is_shown(x, sys._getframe(1)) and not x._traced()  # an integer is guarded as such in a recording
+    return int(x.data_or_traced().item()) if shown else conversion.as_int_number(x)
 
 
 def _is_shown(x: Tensor, asker: types.FrameType) -> bool:

@@ -4,6 +4,7 @@ SciPy's sparse matrices ask before they leave an operator to the other operand. 
 array of numbers, they do leave it: Python then calls ``t.__rmatmul__``, or another method.
 """
 
+import cmath
 import math
 import sys
 import types
@@ -148,6 +149,8 @@ def hint_for_number(site: CallSite) -> str:
         return f". Drop {name}(): a Tensor of no dimensions computes as a number does"
     if called is not None and called is original(getattr(math, name, None)):
         return _of_math(name)
+    if called is not None and called is getattr(cmath, name, None):
+        return f". Functions of cmath take plain numbers: write np.{name}(t.astype(complex))"
     full = site.function_name()
     own = full.removeprefix("numpy.")
     if own in NAMESAKES:
