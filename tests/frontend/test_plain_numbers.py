@@ -249,6 +249,12 @@ def test_a_refusal_names_the_line_and_what_to_write(program: Callable[[Any], Any
         assert ("stop_gradient(t)" if transform is tg.grad else "branch with `if`") in str(caught.value)
 
 
+def test_a_context_for_math_is_named_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tg, "in_place_of_scipy", object(), raising=False)
+    with pytest.raises(tg.TracedValueError, match=r"inside of `with tapegrad\.in_place_of_scipy\(\):`"):
+        tg.grad(root)(X)
+
+
 def test_what_is_named_runs() -> None:
     def f(x: Any) -> Any:
         out = np.zeros_like(x)

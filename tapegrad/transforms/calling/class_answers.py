@@ -1,8 +1,11 @@
 """Class answers: Tensors that say, where the program asks for their class, that they are arrays or scalars of NumPy.
 
 `isinstance`, abstract base classes, `functools.singledispatch` and ``match`` ask for ``x.__class__`` beside the type. C
-code looks at the type, so nobody takes a Tensor's memory for that of an array. Tensors answer libraries that know them
-with their own class.
+code looks at the type alone, and asks a Tensor for its values, which are refused. An instance of a subclass of
+`numpy.ndarray` is not asked: ``np.asarray(x)`` would be an array on the subclass's own memory, of which no content is
+safe. Comparisons with NaN are false, and ``tobytes`` reads whatever is there.
+
+Libraries that know Tensors are told their own class.
 """
 
 import abc
