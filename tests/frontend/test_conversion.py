@@ -16,7 +16,6 @@ from helpers.table_loops import grouped
 PLAIN = {
     "float": float,
     "item": lambda t: t.item(),
-    "tolist": lambda t: t.tolist(),
     "math": math.exp,
     "complex": complex,
     "np.float64": np.float64,
@@ -38,7 +37,6 @@ PLAIN = {
     "flat": lambda t: setattr(np.zeros(3), "flat", t),
     "array.array": lambda t: array.array("d", [t]),
     "isclose": lambda t: math.isclose(t, 1.0),
-    "%": lambda t: "%f" % t,  # noqa: UP031
     "tensor": tg.tensor,
 }
 ONLY_EAGERLY = {
@@ -57,6 +55,9 @@ STAY = {
     "str": str,
     "repr": repr,
     "f-string": lambda t: f"{t}",
+    "format": lambda t: f"{t:.3f}",
+    "tolist": lambda t: t.tolist(),
+    "%": lambda t: "%f" % t,  # noqa: UP031
     "bool": bool,
     "compare": lambda t: t > 1.0,
     "isfinite": np.isfinite,

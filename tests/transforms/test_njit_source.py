@@ -196,7 +196,7 @@ def test_what_python_cannot_trace_says_what_to_write() -> None:
 )
 @pytest.mark.parametrize("function", [_soft, numba.njit(lambda x: x)])
 def test_a_call_with_a_tensor_says_what_to_write(function: Any, transform: Any) -> None:
-    with pytest.raises(tg.UnsupportedError, match=r"tapegrad\.jit\(f\)\(t\)"):
+    with pytest.raises(tg.UnsupportedError, match=r"tapegrad\.jit\((_soft|f)\)\(t\)"):
         transform(function)
     assert transform(tg.jit(function)) is not None
 

@@ -178,7 +178,8 @@ def no_njit(site: CallSite) -> str:
     """Return the sentences on a function of Numba's that is called with a Tensor."""
     function = getattr(site.function, "__func__", site.function)
     name = getattr(getattr(function, "py_func", None), "__name__", "")
-    called, subject = name or "f", f"{name}, an @njit function," if name else "an @njit function"
+    known = name.isidentifier()
+    called, subject = (name, f"{name}, an @njit function,") if known else ("f", "an @njit function")
     return (
         f"{subject} takes arrays, not Tensors{site.place}: write tapegrad.jit({called})(t), which records the Python"
         f" functions behind it, or {called}.py_func(t); {called}(t.data) has no gradient. To keep it compiled, make it"
