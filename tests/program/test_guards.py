@@ -221,12 +221,10 @@ def test_traced_row_numbers(rng):
 ESCAPES = {
     "float()": lambda x: float(x[0]),
     "item()": lambda x: x[0].item(),
-    "tolist()": lambda x: x.tolist(),
     "data": lambda x: x.data,
     "numpy": lambda x: x.numpy(),
     "np.asarray()": np.asarray,
     "into an array": lambda x: np.zeros(2).__setitem__(0, x[0]),
-    "format": lambda x: f"{x[0]:.3f}",
     "math": lambda x: __import__("math").sin(x[0]),
     "unsupported": lambda x: np.polydiv(x, x),
     "computed": lambda x: float(tg.sum(x * 2)),
