@@ -145,7 +145,7 @@ def hint_for_number(site: CallSite) -> str:
     name = getattr(called, "__name__", "")
     if name in NAMESAKES and getattr(called, "__objclass__", None) is np.ndarray:
         return f". Methods of plain arrays take no Tensors: write tapegrad.{name}(a, t)"
-    if called in (float, int, complex):
+    if any(called is kind for kind in (float, int, complex)):
         return f". Drop {name}(): a Tensor of no dimensions computes as a number does"
     if called is not None and called is original(getattr(math, name, None)):
         return _of_math(name)
