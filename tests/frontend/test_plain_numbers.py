@@ -149,6 +149,22 @@ def test_an_error_of_the_program_is_not_replaced(transform: Any) -> None:
         transform(f)(X)
 
 
+@pytest.mark.parametrize("make", [*TEXTS.values(), float, lambda t: t.item()])
+def test_a_custom_op_has_no_number_of_what_is_recorded_around_it(make: Callable[[Any], Any]) -> None:
+    """Nothing could guard it, be it of a Tensor from around the op or of a part that the op takes."""
+
+    def f(x: Any, outside: bool) -> Any:
+        first = x[0]
+        op = tg.custom_op("op", vjp=lambda y_bar, y, a: y_bar)(
+            lambda a: a + len(make(first if outside else x[0]))
+        )
+        return np.sum(op(2 * x))
+
+    for outside in (True, False):
+        with pytest.raises(tg.TracedValueError, match="being recorded"):
+            tg.jit(lambda x, outside=outside: f(x, outside))(X)
+
+
 def test_a_remainder_is_no_text() -> None:
     assert tg.grad(lambda x: x[2] % x[0] + 7.0 % x[1])(X).tolist() == [-3.0, -7.0, 1.0]
     with pytest.raises(tg.TracedValueError, match="float"):

@@ -8,10 +8,11 @@ import dis
 import functools
 import sys
 import types
+from collections.abc import Callable
 from typing import Any
 
 from tapegrad.frontend.conversions import conversion
-from tapegrad.frontend.conversions.guarded_results import call_guarded
+from tapegrad.frontend.conversions.guarded_results import call_guarded, is_computed
 from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import Tensor, bind_methods
 
@@ -23,7 +24,7 @@ def _format(x: Tensor, spec: str) -> str:
         raise TypeError(
             f"a format is for one number, and this Tensor has shape {x.shape}; format its elements"
         )
-    return str(call_guarded(_formatted, x, spec) if x._traced() else _formatted(x.data_or_traced(), spec))
+    return str(_shown(x, _formatted, spec))
 
 
 def _formatted(array: Any, spec: str) -> str:
@@ -31,7 +32,7 @@ def _formatted(array: Any, spec: str) -> str:
 
 
 def _float(x: Tensor) -> float:
-    return float(_shown(x)) if _is_shown(x, sys._getframe(1)) else conversion.as_float_number(x)
+    return float(_shown(x, _number)) if _is_shown(x, sys._getframe(1)) else conversion.as_float_number(x)
 
 
 def _int(x: Tensor) -> int:
@@ -52,9 +53,16 @@ def _formats_text(code: types.CodeType, offset: int) -> bool:
     return any(each.opname == "BINARY_OP" and each.argrepr in ("%", "%=") for each in found)
 
 
-def _shown(x: Tensor) -> Any:
-    """Return the value for a text; guarded while recording."""
-    return call_guarded(_number, x) if x._traced() else _number(x.data_or_traced())
+def _shown(x: Tensor, function: Callable[..., Any], *args: Any) -> Any:
+    """Return what a function of the value gives for a text; guarded while recording.
+
+    A function of a custom op cannot guard what is recorded around it.
+    """
+    if not x._traced():
+        return function(x.data_or_traced(), *args)
+    if not is_computed(x):
+        x._refuse("a text")
+    return call_guarded(function, x, *args)
 
 
 def _number(array: Any) -> Any:

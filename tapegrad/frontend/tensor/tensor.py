@@ -250,6 +250,10 @@ class Tensor(TensorMethods):
     def _traced(self) -> bool:
         """Return whether the value depends on an argument of a current recording."""
         tape = self._tape
+        if (
+            tape is None and self._base is not None
+        ):  # a view that a custom op makes of what is recorded around it
+            return self._base._traced()
         if tape is None or tape is EAGER or not tape.fields[ALL_LIVE]:
             return False
         if not self._describe().flags & TRACED:
