@@ -165,6 +165,18 @@ def test_a_custom_op_has_no_number_of_what_is_recorded_around_it(make: Callable[
             tg.jit(lambda x, outside=outside: f(x, outside))(X)
 
 
+@pytest.mark.parametrize("read", [float, lambda t: t.item(), lambda t: t.data])
+def test_a_custom_op_of_an_argument_reads_no_number_of_the_recording(read: Callable[[Any], Any]) -> None:
+    """Its function runs in replays alone, when the Tensors that it closes over have the values of the recording."""
+
+    def f(x: Any) -> Any:
+        op = tg.custom_op("op", vjp=lambda y_bar, y, a: y_bar)(lambda a: a * read(x[0]))
+        return np.sum(op(x))
+
+    with pytest.raises(tg.TracedValueError, match="recording that has ended"):
+        tg.jit(f)(X)
+
+
 def test_a_remainder_is_no_text() -> None:
     assert tg.grad(lambda x: x[2] % x[0] + 7.0 % x[1])(X).tolist() == [-3.0, -7.0, 1.0]
     with pytest.raises(tg.TracedValueError, match="float"):

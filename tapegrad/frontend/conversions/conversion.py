@@ -77,6 +77,7 @@ def concrete_array(tensor: Any, what: str, hint: Wording = nothing_to_add) -> np
     guarded = tensor._recorded() and tensor.dtype.kind not in DIFFERENTIABLE_KINDS
     if tensor._traced() and not guarded:
         tensor._refuse(what, hint)
+    tensor._check_run()
     tensor.check_escape(what, hint)
     return _looked_at(tensor)
 

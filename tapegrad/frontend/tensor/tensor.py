@@ -227,6 +227,7 @@ class Tensor(TensorMethods):
         """Return the primal for use as plain numbers; raise if that would lose a gradient."""
         if self._traced():
             self._refuse(what)
+        self._check_run()
         self.check_escape(what)
         return self.data_or_traced()
 
@@ -239,6 +240,18 @@ class Tensor(TensorMethods):
         if (mode.leaves or mode.outside) and mode.differentiate and self._is_differentiated(mode):
             raise _refused(what, _DIFFERENTIATED, hint)
 
+    def _check_run(self) -> None:
+        """Raise for floats that are those of one run of a recording that has ended.
+
+        A custom op whose function closes over them would compute with them in each replay.
+        """
+        tape, mode = self._tape, thread.mode
+        if tape is None or tape is EAGER or tape is mode.tape or tape is mode.hidden:
+            return
+        is_traced = tape.fields[ALL_LIVE] and self._describe().flags & TRACED
+        if is_traced and self.dtype.kind in DIFFERENTIABLE_KINDS:
+            raise EndedRecordingError(_ENDED)
+
     def _is_differentiated(self, mode: Mode) -> bool:
         """Return whether the Tensor depends on a leaf of a current gradient."""
         tape = self._tape
@@ -250,10 +263,6 @@ class Tensor(TensorMethods):
     def _traced(self) -> bool:
         """Return whether the value depends on an argument of a current recording."""
         tape = self._tape
-        if (
-            tape is None and self._base is not None
-        ):  # a view that a custom op makes of what is recorded around it
-            return self._base._traced()
         if tape is None or tape is EAGER or not tape.fields[ALL_LIVE]:
             return False
         if not self._describe().flags & TRACED:

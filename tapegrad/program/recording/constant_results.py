@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.errors import UnsupportedError
+from tapegrad.errors import EndedRecordingError, UnsupportedError
 from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.program.captured.origin import is_made_here
 from tapegrad.program.captured.walk import Walk
@@ -54,6 +54,8 @@ class ConstantOutput:
         memo = dict(kept)
         try:
             self.fixed = copy.deepcopy(self.fixed, memo)
+        except EndedRecordingError as error:
+            self._refuse(name, "holds Tensors of the recording", error)
         except Exception as error:
             self._refuse(name, "cannot be copied for each replay", error)
         copied = memo.get(id(memo), ())  # there `copy` keeps the originals alive
