@@ -1,8 +1,8 @@
 """COMPILED FUNCTIONS ELSEWHERE: in functions of Numba's, behind C pointers, in other packages.
 
 Functions for other packages: `nutpie` and `emcee` (log densities for samplers), `iminuit`, `nlopt` and `lmfit`
-(objectives), `pymc` and `pytensor` (models and graphs), `ode` (differential equations), `scipy` (integrals), `jax` and
-`torch`.
+(objectives), `ceres` and `gtsam` (residuals), `pyomo` (grey-box models), `pymc` and `pytensor` (models and graphs),
+`ode` (differential equations), `scipy` (integrals), `jax` and `torch`.
 
 In reading order; each imports only those above it:
 
@@ -10,7 +10,7 @@ In reading order; each imports only those above it:
     numba_call                     their calls in there
     packages                       other packages, and functions as they take them
     frameworks                     functions for JAX and PyTorch
-    minimizers                     functions for iminuit, NLopt and lmfit
+    minimizers                     functions for iminuit, NLopt, lmfit, Ceres, GTSAM and Pyomo
     scipy_callable                 functions for SciPy's integration
     signatures                     C signatures
     assignment                     which argument each of their parameters is
@@ -30,9 +30,12 @@ from tapegrad.interop.c_function import CFunction as CFunction
 from tapegrad.interop.c_function import cfunc
 from tapegrad.interop.frameworks import jax as jax
 from tapegrad.interop.frameworks import torch as torch
+from tapegrad.interop.minimizers import ceres as ceres
+from tapegrad.interop.minimizers import gtsam as gtsam
 from tapegrad.interop.minimizers import iminuit as iminuit
 from tapegrad.interop.minimizers import lmfit as lmfit
 from tapegrad.interop.minimizers import nlopt as nlopt
+from tapegrad.interop.minimizers import pyomo as pyomo
 from tapegrad.interop.pytensor_graphs import pytensor as pytensor
 from tapegrad.interop.pytensor_graphs import pytensor_op as pytensor_op
 from tapegrad.interop.pytensor_graphs import register_pytensor as register_pytensor
@@ -49,7 +52,9 @@ from tapegrad.transforms.compiled.compiled import Compiled
 __all__ = [
     "CFunction",
     "LogProbability",
+    "ceres",
     "emcee",
+    "gtsam",
     "iminuit",
     "jax",
     "lmfit",
@@ -57,6 +62,7 @@ __all__ = [
     "nutpie",
     "ode",
     "pymc",
+    "pyomo",
     "pytensor",
     "pytensor_op",
     "register_nutpie",

@@ -81,10 +81,7 @@ class Vector:
     @property
     def element_names(self) -> list[str]:
         """A name for each element of the vector."""
-        found = []
-        for name, shape in zip(self.names, self.layout.shapes, strict=True):
-            found += [name + "".join(f"_{k}" for k in index) for index in np.ndindex(shape)]
-        return found
+        return _numbered(self.names, self.layout.shapes)
 
     def compiled(self, transform: Callable[[Any], Any] = lambda function: function) -> Compiled:
         """Compile a transform of the function."""
@@ -101,7 +98,20 @@ def listed(shapes: Mapping[str, tuple[int, ...]]) -> str:
     return ", ".join(f"{name} {shape}" if shape else name for name, shape in shapes.items())
 
 
-def _name(path: str) -> str:
+def element_names(structure: Any, shapes: Sequence[tuple[int, ...]], root: str) -> list[str]:
+    """Return a name for each element of a structure: those of an array in no structure begin with the root."""
+    return _numbered([_name(path, root) for path in paths(structure)], shapes)
+
+
+def _numbered(names: Sequence[str], shapes: Sequence[tuple[int, ...]]) -> list[str]:
+    """Return the names of the elements of leaves: a, a_0_1."""
+    found = []
+    for name, shape in zip(names, shapes, strict=True):
+        found += [name + "".join(f"_{k}" for k in index) for index in np.ndindex(shape)]
+    return found
+
+
+def _name(path: str, root: str = "x") -> str:
     """Return a name for the leaf at the end of a path: a, a_0."""
     parts = path.replace("]", "").replace("'", "").split("[")
-    return "_".join(parts[1:]) or "x"
+    return "_".join(parts[1:]) or root

@@ -1,0 +1,237 @@
+"""`pyomo`: external grey-box models for Pyomo, with sparse Jacobians and Hessians.
+
+Reference: M. Bynum et al., "Pyomo: Optimization Modeling in Python", 3rd edition, Springer, 2021; the interface is that
+of PyNumero's `ExternalGreyBoxModel`.
+"""
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tapegrad.errors import check_function
+from tapegrad.frontend.functions.shapes.flat_structures import LeafLayout
+from tapegrad.interop.packages import element_names, needed
+from tapegrad.optimize.problems.functions import ProblemFunctions
+from tapegrad.optimize.problems.problem import ConstrainedProblem, problem
+
+_MODULE = "pyomo.contrib.pynumero.interfaces.external_grey_box"
+
+
+def pyomo(
+    outputs: Callable[..., Any] | ConstrainedProblem | None,
+    x0: Any = None,
+    equations: Callable[..., Any] | None = None,
+    *,
+    args: Sequence[Any] = (),
+) -> Any:
+    """Make a model for Pyomo's `ExternalGreyBoxBlock`.
+
+    Parameters
+    ----------
+    outputs : callable, ConstrainedProblem or None
+        ``outputs(x, *args)`` returns the outputs: an array, a number, or a structure of them. A problem (see
+        `tapegrad.optimize.problem`) stands for its objective, its constraints as outputs, and its limits.
+    x0 : array or structure of arrays and floats
+        An example of the inputs, and their initial values where the block makes the variables.
+    equations : callable, optional
+        ``equations(x, *args)`` returns what is to be zero.
+    args : sequence, optional
+        Further arguments of both functions.
+
+    Returns
+    -------
+    pyomo's ExternalGreyBoxModel
+        For ``block.set_external_model(model)``. Inputs are named by the elements of `x0` (``x_0`` of an array, the keys
+        of a dict), outputs ``y_0`` and equations ``c_0``, or by the keys of what is returned. Jacobians, and the lower
+        triangles of Hessians, are exact `scipy.sparse.coo_matrix` of fixed patterns.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        If Pyomo is not installed.
+    TypeError
+        If there is neither an output nor an equation, or no example of the inputs.
+
+    Notes
+    -----
+    Where linear algebra fails, such as for a matrix that is not positive definite, methods raise Pyomo's
+    `PyNumeroEvaluationError`, upon which its interface to cyipopt takes a shorter step.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad as tg
+    >>> model = tg.interop.pyomo(lambda x: [x[0] * x[1], np.exp(x[1])], np.ones(2))  # doctest: +SKIP
+    >>> m.box = ExternalGreyBoxBlock()  # doctest: +SKIP
+    >>> m.box.set_external_model(model)  # doctest: +SKIP
+    >>> m.limit = pyo.Constraint(expr=m.box.outputs["y_0"] + m.z >= 1)  # doctest: +SKIP
+    """
+    needed(_MODULE, "pyomo")
+    if isinstance(outputs, ConstrainedProblem):
+        if x0 is not None or equations is not None or args:
+            raise TypeError(
+                "interop.pyomo: a problem has its own x0, constraints and args: tg.interop.pyomo(problem)"
+            )
+        return _model_class()(outputs, None, outputs)
+    functions = [each for each in (outputs, equations) if each is not None]
+    if not functions or x0 is None:
+        raise TypeError(
+            "interop.pyomo takes outputs or equations, and an example: tg.interop.pyomo(f, x0, equations)"
+        )
+    for each in functions:
+        check_function("interop.pyomo", each)
+    parts = [each and problem(_zero, x0, each, args=tuple(args)) for each in (outputs, equations)]
+    return _model_class()(*parts, None)
+
+
+def _zero(x: Any, *args: Any) -> float:
+    return 0.0
+
+
+class GreyBoxPart:
+    """Outputs or equations of a model: the constraints of a problem at a vector, as Pyomo takes them.
+
+    Parameters
+    ----------
+    source
+        The problem.
+    """
+
+    def __init__(self, source: ConstrainedProblem) -> None:
+        self.source, self.args, self.x0 = source, source.args, source.x0
+        self.functions: ProblemFunctions = source._functions  # noqa: SLF001  it has no other name
+        self.functions.structures(self.x0, self.args, exact=True, anew=True)  # records, before a solver asks
+
+    def values(self, x: np.ndarray) -> np.ndarray:
+        """Return the constraints."""
+        return np.array(self.functions.constraints(x, *self.args))
+
+    def jacobian(self, x: np.ndarray) -> Any:
+        """Return their Jacobian."""
+        entries = self.functions.jacobian(x, *self.args)
+        places = self.functions.jacobian_structure(x, self.args, anew=False)
+        return _matrix(entries, places, (self.functions.m, self.functions.n))
+
+    def hessian(self, x: np.ndarray, multipliers: np.ndarray, factor: float) -> Any:
+        """Return the lower triangle of the Hessian of the Lagrangian."""
+        entries = self.functions.hessian(multipliers, factor, x, *self.args)
+        return _matrix(entries, self.functions.hessian.known, (self.functions.n,) * 2)
+
+
+def _matrix(entries: np.ndarray, places: Any, shape: tuple[int, int]) -> Any:
+    from scipy.sparse import coo_matrix  # noqa: PLC0415  slow to import
+
+    return coo_matrix((entries, places), shape)
+
+
+def _names(layout: LeafLayout, root: str) -> list[str]:
+    return element_names(layout.split(np.zeros(layout.size)), layout.shapes, root)
+
+
+def _initialize(variables: Any, values: np.ndarray, limits: tuple[np.ndarray, np.ndarray] | None) -> None:
+    """Give variables without a value one, and all of them limits that are finite."""
+    for number, variable in enumerate(variables.values()):
+        if variable.value is None:
+            variable.value = float(values[number])
+        if limits is not None:
+            lower, upper = (float(each[number]) for each in limits)
+            variable.setlb(lower if np.isfinite(lower) else variable.lb)
+            variable.setub(upper if np.isfinite(upper) else variable.ub)
+
+
+@functools.cache
+def _model_class() -> Any:
+    """Return the class of models, whose base Pyomo has."""
+    base: Any = needed(_MODULE, "pyomo").ExternalGreyBoxModel
+    failure: Any = needed("pyomo.contrib.pynumero.exceptions", "pyomo").PyNumeroEvaluationError
+
+    def evaluated(method: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a method whose failures of linear algebra are failed evaluations."""
+
+        @functools.wraps(method)
+        def evaluate(self: Any) -> Any:
+            try:
+                return method(self)
+            except np.linalg.LinAlgError as error:
+                raise failure(f"{method.__name__}: {error}") from error
+
+        return evaluate
+
+    class GreyBox(base):
+        """Grey-box model with replayed functions; made by `tapegrad.interop.pyomo`."""
+
+        def __init__(self, outputs: Any, equations: Any, goal: Any) -> None:
+            self._outputs, self._equations, self._goal = (
+                source and GreyBoxPart(source) for source in (outputs, equations, goal)
+            )
+            self._part = self._outputs or self._equations
+            self._x = self._part.x0
+            self.set_output_constraint_multipliers(np.zeros(self.n_outputs()))
+            self.set_equality_constraint_multipliers(np.zeros(self.n_equality_constraints()))
+
+        def input_names(self) -> list[str]:
+            return _names(self._part.functions.layout, "x")
+
+        def output_names(self) -> list[str]:
+            return _names(self._outputs.functions.constraint_layout, "y") if self._outputs else []
+
+        def equality_constraint_names(self) -> list[str]:
+            return _names(self._equations.functions.constraint_layout, "c") if self._equations else []
+
+        def finalize_block_construction(self, pyomo_block: Any) -> None:
+            """Give variables without a value that at the example, and those of a problem its limits."""
+            goal = self._goal and self._goal.source
+            _initialize(pyomo_block.inputs, self._x, goal and (goal.lb, goal.ub))
+            if self._outputs:
+                _initialize(pyomo_block.outputs, self._outputs.values(self._x), goal and (goal.cl, goal.cu))
+
+        def set_input_values(self, input_values: Any) -> None:
+            self._x = np.array(input_values, float)
+
+        def set_output_constraint_multipliers(self, output_con_multiplier_values: Any) -> None:
+            self._of_outputs = np.array(output_con_multiplier_values, float)
+
+        def set_equality_constraint_multipliers(self, eq_con_multiplier_values: Any) -> None:
+            self._of_equations = np.array(eq_con_multiplier_values, float)
+
+        @evaluated
+        def evaluate_outputs(self) -> np.ndarray:
+            return self._outputs.values(self._x)
+
+        @evaluated
+        def evaluate_jacobian_outputs(self) -> Any:
+            return self._outputs.jacobian(self._x)
+
+        @evaluated
+        def evaluate_hessian_outputs(self) -> Any:
+            return self._outputs.hessian(self._x, self._of_outputs, 0.0)
+
+        @evaluated
+        def evaluate_equality_constraints(self) -> np.ndarray:
+            return self._equations.values(self._x)
+
+        @evaluated
+        def evaluate_jacobian_equality_constraints(self) -> Any:
+            return self._equations.jacobian(self._x)
+
+        @evaluated
+        def evaluate_hessian_equality_constraints(self) -> Any:
+            return self._equations.hessian(self._x, self._of_equations, 0.0)
+
+        def has_objective(self) -> bool:
+            return self._goal is not None
+
+        @evaluated
+        def evaluate_objective(self) -> float:
+            return float(self._goal.functions.value(self._x, *self._goal.args))
+
+        @evaluated
+        def evaluate_grad_objective(self) -> np.ndarray:
+            return np.array(self._goal.functions.gradient(self._x, *self._goal.args))
+
+        @evaluated
+        def evaluate_hessian_objective(self) -> Any:
+            return self._goal.hessian(self._x, np.zeros(self._goal.functions.m), 1.0)
+
+    return GreyBox
