@@ -1,6 +1,6 @@
 """Residuals of several blocks of parameters, with Jacobians by blocks, recorded once for all cost functions."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -66,3 +66,8 @@ def replays(
     """Return the residuals, and the residuals with Jacobians; those of one ``jit(f)`` share their recordings."""
     residuals = replay_of(BlockResiduals(jit(function), *layouts))
     return residuals, replay_of(WithJacobians(residuals, flat, *moves))
+
+
+def copied(args: Sequence[Any]) -> tuple[Any, ...]:
+    """Return further arguments with copies of the arrays, in C order: others slow a replay down."""
+    return tuple(np.array(x, order="C") if isinstance(x, np.ndarray) else x for x in args)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.errors import check_function, name_of
-from tapegrad.interop.minimizers.block_residuals import replays
+from tapegrad.interop.minimizers.block_residuals import copied, replays
 from tapegrad.interop.packages import needed
 from tapegrad.optimize.flat import layout_of, raveled_numbers
 
@@ -28,7 +28,7 @@ def ceres(function: Callable[..., Any], *x0: Any, args: Sequence[Any] = ()) -> A
     *x0 : arrays, floats, or structures of them
         An example of each parameter block. Ceres has its elements in one vector: those of an array in C order.
     args : sequence, optional
-        Further arguments, such as the observation that the residuals are of.
+        Further arguments, such as the observation that the residuals are of: floats, and arrays, which are copied.
 
     Returns
     -------
@@ -65,11 +65,12 @@ def ceres(function: Callable[..., Any], *x0: Any, args: Sequence[Any] = ()) -> A
     >>> pyceres.solve(pyceres.SolverOptions(), problem, pyceres.SolverSummary())  # doctest: +SKIP
     """
     check_function("interop.ceres", function)
+    needed("pyceres", "ceres")
     if not x0:
         raise TypeError(
             "interop.ceres: an example of each parameter block is needed: tg.interop.ceres(f, x0, y0)"
         )
-    return _cost_class()(function, x0, tuple(args))
+    return _cost_class()(function, x0, copied(args))
 
 
 @functools.cache

@@ -32,7 +32,8 @@ def pyomo(
     ----------
     outputs : callable, ConstrainedProblem or None
         ``outputs(x, *args)`` returns the outputs: an array, a number, or a structure of them. A problem (see
-        `tapegrad.optimize.problem`) stands for its objective, its constraints as outputs, and its limits.
+        `tapegrad.optimize.problem`) has its constraints and its objective as outputs, and its limits: minimize
+        ``box.outputs["objective"]``.
     x0 : array or structure of arrays and floats
         An example of the inputs, and their initial values where the block makes the variables.
     equations : callable, optional
@@ -73,7 +74,8 @@ def pyomo(
             raise TypeError(
                 "interop.pyomo: a problem has its own x0, constraints and args: tg.interop.pyomo(problem)"
             )
-        return _model_class()(outputs, None, outputs)
+        limits = [np.array([*own, free]) for own, free in ((outputs.cl, -np.inf), (outputs.cu, np.inf))]
+        return _model_class()(_with_objective(outputs), None, ((outputs.lb, outputs.ub), limits))
     functions = [each for each in (outputs, equations) if each is not None]
     if not functions or x0 is None:
         raise TypeError(
@@ -82,11 +84,23 @@ def pyomo(
     for each in functions:
         check_function("interop.pyomo", each)
     parts = [each and problem(_zero, x0, each, args=tuple(args)) for each in (outputs, equations)]
-    return _model_class()(*parts, None)
+    return _model_class()(*parts, (None, None))
 
 
 def _zero(x: Any, *args: Any) -> float:
     return 0.0
+
+
+def _with_objective(source: ConstrainedProblem) -> ConstrainedProblem:
+    """Return a problem whose constraints are those of another one, and its objective behind them."""
+    objective, _, constraints, *_ = source._given  # noqa: SLF001  it has no other name
+    functions = {"objective": objective, "constraints": constraints if source.m else None}
+    known = {name: getattr(f, "function", f) for name, f in functions.items() if f is not None}
+
+    def outputs(x: Any, *args: Any) -> dict[str, Any]:
+        return {name: f(x, *args) for name, f in known.items()}
+
+    return problem(_zero, source.unravel(source.x0), outputs, args=source.args)
 
 
 class GreyBoxPart:
@@ -99,7 +113,7 @@ class GreyBoxPart:
     """
 
     def __init__(self, source: ConstrainedProblem) -> None:
-        self.source, self.args, self.x0 = source, source.args, source.x0
+        self.args, self.x0 = source.args, source.x0
         self.functions: ProblemFunctions = source._functions  # noqa: SLF001  it has no other name
         self.functions.structures(self.x0, self.args, exact=True, anew=True)  # records, before a solver asks
 
@@ -113,14 +127,14 @@ class GreyBoxPart:
         places = self.functions.jacobian_structure(x, self.args, anew=False)
         return _matrix(entries, places, (self.functions.m, self.functions.n))
 
-    def hessian(self, x: np.ndarray, multipliers: np.ndarray, factor: float) -> Any:
-        """Return the lower triangle of the Hessian of the Lagrangian."""
-        entries = self.functions.hessian(multipliers, factor, x, *self.args)
+    def hessian(self, x: np.ndarray, multipliers: np.ndarray) -> Any:
+        """Return the lower triangle of the Hessian of their sum with multipliers."""
+        entries = self.functions.hessian(multipliers, 1.0, x, *self.args)
         return _matrix(entries, self.functions.hessian.known, (self.functions.n,) * 2)
 
 
 def _matrix(entries: np.ndarray, places: Any, shape: tuple[int, int]) -> Any:
-    from scipy.sparse import coo_matrix  # noqa: PLC0415  slow to import
+    from scipy.sparse import coo_matrix
 
     return coo_matrix((entries, places), shape)
 
@@ -161,11 +175,11 @@ def _model_class() -> Any:
     class GreyBox(base):
         """Grey-box model with replayed functions; made by `tapegrad.interop.pyomo`."""
 
-        def __init__(self, outputs: Any, equations: Any, goal: Any) -> None:
-            self._outputs, self._equations, self._goal = (
-                source and GreyBoxPart(source) for source in (outputs, equations, goal)
+        def __init__(self, outputs: Any, equations: Any, limits: tuple[Any, ...]) -> None:
+            self._outputs, self._equations = (
+                source and GreyBoxPart(source) for source in (outputs, equations)
             )
-            self._part = self._outputs or self._equations
+            self._part, self._limits = self._outputs or self._equations, limits
             self._x = self._part.x0
             self.set_output_constraint_multipliers(np.zeros(self.n_outputs()))
             self.set_equality_constraint_multipliers(np.zeros(self.n_equality_constraints()))
@@ -181,10 +195,9 @@ def _model_class() -> Any:
 
         def finalize_block_construction(self, pyomo_block: Any) -> None:
             """Give variables without a value that at the example, and those of a problem its limits."""
-            goal = self._goal and self._goal.source
-            _initialize(pyomo_block.inputs, self._x, goal and (goal.lb, goal.ub))
+            _initialize(pyomo_block.inputs, self._x, self._limits[0])
             if self._outputs:
-                _initialize(pyomo_block.outputs, self._outputs.values(self._x), goal and (goal.cl, goal.cu))
+                _initialize(pyomo_block.outputs, self._outputs.values(self._x), self._limits[1])
 
         def set_input_values(self, input_values: Any) -> None:
             self._x = np.array(input_values, float)
@@ -205,7 +218,7 @@ def _model_class() -> Any:
 
         @evaluated
         def evaluate_hessian_outputs(self) -> Any:
-            return self._outputs.hessian(self._x, self._of_outputs, 0.0)
+            return self._outputs.hessian(self._x, self._of_outputs)
 
         @evaluated
         def evaluate_equality_constraints(self) -> np.ndarray:
@@ -217,21 +230,6 @@ def _model_class() -> Any:
 
         @evaluated
         def evaluate_hessian_equality_constraints(self) -> Any:
-            return self._equations.hessian(self._x, self._of_equations, 0.0)
-
-        def has_objective(self) -> bool:
-            return self._goal is not None
-
-        @evaluated
-        def evaluate_objective(self) -> float:
-            return float(self._goal.functions.value(self._x, *self._goal.args))
-
-        @evaluated
-        def evaluate_grad_objective(self) -> np.ndarray:
-            return np.array(self._goal.functions.gradient(self._x, *self._goal.args))
-
-        @evaluated
-        def evaluate_hessian_objective(self) -> Any:
-            return self._goal.hessian(self._x, np.zeros(self._goal.functions.m), 1.0)
+            return self._equations.hessian(self._x, self._of_equations)
 
     return GreyBox
