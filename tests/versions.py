@@ -57,7 +57,9 @@ class Run(NamedTuple):
 
 
 # The extras of `tapegrad.interop`, and that of the benchmarks for the version of PyTorch.
-LIBRARIES = ("emcee", "iminuit", "jax", "lmfit", "nlopt", "nutpie", "pymc", "torch")
+LIBRARIES = (
+    "ceres", "emcee", "gtsam", "iminuit", "jax", "lmfit", "nlopt", "nutpie", "pymc", "pyomo", "torch",
+)  # fmt: skip
 PINNED = ("perf", "torch")
 # What takes functions for JAX, or C pointers, and what writes functions.
 OTHERS = ("blackjax>=1.2", "numpyro>=0.15", "sympy>=1.12", "walnutpie>=0.0.3")

@@ -17,6 +17,8 @@ import scipy.integrate
 import tapegrad as tg
 from tapegrad import interop
 from tapegrad.interop import samplers
+from tapegrad.interop.minimizers.block_residuals import replays
+from tapegrad.optimize.flat import layout_of
 
 
 def rosenbrock(x: Any) -> Any:
@@ -335,12 +337,49 @@ def test_blackjax_takes_a_callback() -> None:
     assert np.isfinite(state.logdensity)
 
 
-@pytest.mark.parametrize("name", ["nutpie", "jax", "iminuit"])
-def test_a_package_that_is_missing_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, name, None)
+@pytest.mark.parametrize(
+    ("name", "package"),
+    [("nutpie",) * 2, ("jax",) * 2, ("iminuit",) * 2, ("ceres", "pyceres"), ("gtsam",) * 2, ("pyomo",) * 2],
+)
+def test_a_package_that_is_missing_is_named(name: str, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
     try:
-        version = r"[=>]=[\d.]+(,<[\d.]+)?" if importlib.metadata.requires("tapegrad") else ""
+        listed = importlib.metadata.requires("tapegrad") or []
     except importlib.metadata.PackageNotFoundError:  # a folder on the path, which says no version
-        version = ""
-    with pytest.raises(ModuleNotFoundError, match=rf"pip install '{name}{version}'"):
-        getattr(interop, name)(normal, START)
+        listed = []
+    is_known = any(each.startswith(package) for each in listed)  # by what is installed
+    version = r"[=>]=[\d.]+(,<[\d.]+)?" if is_known else ""
+    args = (normal, [0], None, START) if name == "gtsam" else (normal, START)
+    with pytest.raises(ModuleNotFoundError, match=rf"pip install '{package}{version}'"):
+        getattr(interop, name)(*args)
+
+
+def test_residuals_of_blocks() -> None:
+    function = lambda p, s, w: {"a": p["v"] * p["k"] * s, "b": w - s**2}  # noqa: E731
+    x0 = {"k": 2.0, "v": np.array([1.0, 3.0])}, 1.5
+    layouts = tuple(map(layout_of, x0))
+    residuals, linearized = replays(function, layouts, (None, None), flat=True)
+    p, s = np.array([2.0, 1.0, 3.0]), np.array([1.5])
+    np.testing.assert_array_equal(residuals(p, s, 4.0), [3.0, 9.0, 1.75])
+    value, by_p, by_s = linearized(p, s, 4.0)
+    np.testing.assert_array_equal(value, residuals(p, s, 4.0))
+    np.testing.assert_array_equal(by_p.reshape(3, 3), [[1.5, 3, 0], [4.5, 0, 3], [0, 0, 0]])
+    np.testing.assert_array_equal(by_s, [2, 6, -3])
+    shared = tg.jit(function)
+    made = [replays(shared, tuple(map(layout_of, x0)), (None, None), flat=True) for _ in range(2)]
+    assert made[0] == made[1]  # recorded once for all cost functions
+
+
+def test_steps_of_blocks() -> None:
+    def turned(matrix: Any, step: Any) -> Any:
+        return matrix + step[0] * (matrix @ np.array([[0.0, -1.0], [1.0, 0.0]]))
+
+    turned.size = 1  # type: ignore[attr-defined]
+    angle = 0.3
+    matrix = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    _, linearized = replays(lambda m, x: m @ x, (None, None), (turned, None), flat=False)
+    x = np.array([1.0, 2.0])
+    value, by_angle, by_x = linearized(matrix, x)
+    np.testing.assert_allclose(value, matrix @ x)
+    np.testing.assert_allclose(by_angle[:, 0], [-value[1], value[0]])
+    np.testing.assert_allclose(by_x, matrix)

@@ -156,7 +156,7 @@ def test_failures_of_linear_algebra_are_failed_evaluations() -> None:
 
     model = tg.interop.pyomo(lambda x: tg.linalg.cholesky(tg.reshape(x, (1, 1))), np.ones(1))
     model.set_input_values([-1.0])
-    with pytest.raises(PyNumeroEvaluationError, match=r"evaluate_outputs: .*not positive definite"):
+    with pytest.raises(PyNumeroEvaluationError, match="not positive definite"):
         model.evaluate_outputs()
 
 

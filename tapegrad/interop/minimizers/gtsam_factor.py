@@ -146,12 +146,12 @@ class GroupStep:
 
 
 @functools.cache
-def _move_of(kind: type) -> GroupStep:
+def _move_of(kind: Any) -> GroupStep:
     """Return the step of a matrix group of GTSAM's, after a comparison with its retraction."""
     try:
-        x = kind.Expmap(np.full(kind.Dim(), 0.1))  # type: ignore[attr-defined]
+        x = kind.Expmap(np.full(kind.Dim(), 0.1))
         axes, matrix = np.eye(x.dim()), x.matrix()
-        basis = np.stack([kind.Hat(axis) for axis in axes])  # type: ignore[attr-defined]
+        basis = np.stack([kind.Hat(axis) for axis in axes])
         sides = [[x.retract(sign * _STEP * axis).matrix() for axis in axes] for sign in (1, -1)]
         slopes = (np.stack(sides[0]) - np.stack(sides[1])) / (2 * _STEP)
         is_known = np.allclose(slopes, matrix @ basis, rtol=0, atol=_TOLERANCE)

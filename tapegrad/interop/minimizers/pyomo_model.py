@@ -68,7 +68,7 @@ def pyomo(
     >>> m.box.set_external_model(model)  # doctest: +SKIP
     >>> m.limit = pyo.Constraint(expr=m.box.outputs["y_0"] + m.z >= 1)  # doctest: +SKIP
     """
-    needed(_MODULE, "pyomo")
+    needed("pyomo", "pyomo")
     if isinstance(outputs, ConstrainedProblem):
         if x0 is not None or equations is not None or args:
             raise TypeError(
@@ -119,18 +119,28 @@ class GreyBoxPart:
 
     def values(self, x: np.ndarray) -> np.ndarray:
         """Return the constraints."""
-        return np.array(self.functions.constraints(x, *self.args))
+        return np.array(self._evaluated(self.functions.constraints, x))
 
     def jacobian(self, x: np.ndarray) -> Any:
         """Return their Jacobian."""
-        entries = self.functions.jacobian(x, *self.args)
+        entries = self._evaluated(self.functions.jacobian, x)
         places = self.functions.jacobian_structure(x, self.args, anew=False)
         return _matrix(entries, places, (self.functions.m, self.functions.n))
 
     def hessian(self, x: np.ndarray, multipliers: np.ndarray) -> Any:
         """Return the lower triangle of the Hessian of their sum with multipliers."""
-        entries = self.functions.hessian(multipliers, 1.0, x, *self.args)
+        entries = self._evaluated(self.functions.hessian, multipliers, 1.0, x)
         return _matrix(entries, self.functions.hessian.known, (self.functions.n,) * 2)
+
+    def _evaluated(self, function: Callable[..., Any], *values: Any) -> np.ndarray:
+        """Call a function; failures of linear algebra are Pyomo's failed evaluations."""
+        try:
+            found: np.ndarray = function(*values, *self.args)
+        except np.linalg.LinAlgError as error:
+            raise needed("pyomo.contrib.pynumero.exceptions", "pyomo").PyNumeroEvaluationError(
+                str(error)
+            ) from error
+        return found
 
 
 def _matrix(entries: np.ndarray, places: Any, shape: tuple[int, int]) -> Any:
@@ -158,19 +168,6 @@ def _initialize(variables: Any, values: np.ndarray, limits: tuple[np.ndarray, np
 def _model_class() -> Any:
     """Return the class of models, whose base Pyomo has."""
     base: Any = needed(_MODULE, "pyomo").ExternalGreyBoxModel
-    failure: Any = needed("pyomo.contrib.pynumero.exceptions", "pyomo").PyNumeroEvaluationError
-
-    def evaluated(method: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a method whose failures of linear algebra are failed evaluations."""
-
-        @functools.wraps(method)
-        def evaluate(self: Any) -> Any:
-            try:
-                return method(self)
-            except np.linalg.LinAlgError as error:
-                raise failure(f"{method.__name__}: {error}") from error
-
-        return evaluate
 
     class GreyBox(base):
         """Grey-box model with replayed functions; made by `tapegrad.interop.pyomo`."""
@@ -208,27 +205,21 @@ def _model_class() -> Any:
         def set_equality_constraint_multipliers(self, eq_con_multiplier_values: Any) -> None:
             self._of_equations = np.array(eq_con_multiplier_values, float)
 
-        @evaluated
         def evaluate_outputs(self) -> np.ndarray:
             return self._outputs.values(self._x)
 
-        @evaluated
         def evaluate_jacobian_outputs(self) -> Any:
             return self._outputs.jacobian(self._x)
 
-        @evaluated
         def evaluate_hessian_outputs(self) -> Any:
             return self._outputs.hessian(self._x, self._of_outputs)
 
-        @evaluated
         def evaluate_equality_constraints(self) -> np.ndarray:
             return self._equations.values(self._x)
 
-        @evaluated
         def evaluate_jacobian_equality_constraints(self) -> Any:
             return self._equations.jacobian(self._x)
 
-        @evaluated
         def evaluate_hessian_equality_constraints(self) -> Any:
             return self._equations.hessian(self._x, self._of_equations)
 
