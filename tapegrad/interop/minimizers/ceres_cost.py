@@ -103,10 +103,11 @@ def _cost_class() -> Any:
                 if jacobians is None:
                     residuals[:] = self._residuals(*parameters, *self._args)
                     return True
-                residuals[:], *found = self._linearized(*parameters, *self._args)
-                for block, each in zip(jacobians, found, strict=True):
+                found = self._linearized(*parameters, *self._args)
+                residuals[:] = found[0]
+                for number, block in enumerate(jacobians, 1):
                     if block is not None:
-                        block[:] = each
+                        block[:] = found[number]
             except np.linalg.LinAlgError:
                 return False
             except Exception as error:
