@@ -109,6 +109,23 @@ def test_a_problem_gives_limits_and_values() -> None:
     np.testing.assert_allclose([v.value for v in box.outputs.values()], flat_outputs(X))
 
 
+@pytest.mark.parametrize(
+    "wrap", [tg.jit, lambda f: tg.optimize.objective(f, np.zeros(2))], ids=["jit", "objective"]
+)
+def test_a_problem_without_constraints(wrap: Any) -> None:
+    model = tg.interop.pyomo(tg.optimize.problem(wrap(lambda x: x[0] ** 2 * x[1]), [3.0, 2.0]))
+    assert model.output_names() == ["objective"]
+    np.testing.assert_array_equal(model.evaluate_outputs(), [18.0])
+    np.testing.assert_array_equal(model.evaluate_jacobian_outputs().toarray(), [[12.0, 9.0]])
+    model.set_output_constraint_multipliers([2.0])
+    np.testing.assert_array_equal(model.evaluate_hessian_outputs().toarray(), [[8.0, 0.0], [12.0, 0.0]])
+
+
+def test_a_problem_of_a_derivative() -> None:
+    model = tg.interop.pyomo(tg.optimize.problem(tg.grad(lambda x: x**3), 2.0))
+    np.testing.assert_allclose(model.evaluate_outputs(), [12.0])
+
+
 def test_a_problem_is_solved() -> None:
     ipyopt = pytest.importorskip("ipyopt")
     from pyomo.contrib.pynumero.interfaces.pyomo_grey_box_nlp import _ExternalGreyBoxAsNLP  # noqa: PLC0415

@@ -78,7 +78,7 @@ def _cost_class() -> Any:
     """Return the class of cost functions, whose base pyceres has."""
     base: Any = needed("pyceres", "ceres").CostFunction
 
-    class CeresCost(base):
+    class CeresCost(base):  # type: ignore[misc]  # the other package has no types
         """Cost function with replayed residuals and Jacobians; made by `tapegrad.interop.ceres`."""
 
         def __init__(self, function: Callable[..., Any], x0: tuple[Any, ...], args: tuple[Any, ...]) -> None:
@@ -86,7 +86,8 @@ def _cost_class() -> Any:
             layouts = tuple(map(layout_of, x0))
             vectors = [raveled_numbers(x, layout) for x, layout in zip(x0, layouts, strict=True)]
             self._residuals, self._linearized = replays(function, layouts, (None,) * len(x0), True)
-            self._args, self.error = args, None
+            self._args = args
+            self.error: Exception | None = None
             self.__name__ = name_of(function)
             self.set_num_residuals(self._linearized(*vectors, *args)[0].size)
             self.set_parameter_block_sizes([each.size for each in vectors])

@@ -124,7 +124,8 @@ def _value_kind(x: Any) -> tuple[Callable[[Any, int], Any], Any]:
         # These two read vectors as well; atVector reads no points
         name = {2: "atPoint2", 3: "atPoint3"}.get(x.size, "atVector")
         return (lambda values, key: getattr(values, name)(key)), None
-    move, name = _move_of(type(x)), f"at{type(x).__name__}"
+    kind: Any = type(x)
+    move, name = _move_of(kind), f"at{kind.__name__}"
     # GTSAM's matrices are in Fortran order, with which a replay takes 80 us longer
     return (lambda values, key: np.ascontiguousarray(getattr(values, name)(key).matrix())), move
 

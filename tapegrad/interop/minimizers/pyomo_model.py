@@ -15,6 +15,7 @@ from tapegrad.frontend.functions.shapes.flat_structures import LeafLayout
 from tapegrad.interop.packages import element_names, needed
 from tapegrad.optimize.problems.functions import ProblemFunctions
 from tapegrad.optimize.problems.problem import ConstrainedProblem, problem
+from tapegrad.optimize.vector_function import VectorFunction
 
 _MODULE = "pyomo.contrib.pynumero.interfaces.external_grey_box"
 
@@ -94,11 +95,13 @@ def _zero(x: Any, *args: Any) -> float:
 def _with_objective(source: ConstrainedProblem) -> ConstrainedProblem:
     """Return a problem whose constraints are those of another one, and its objective behind them."""
     objective, _, constraints, *_ = source._given  # noqa: SLF001  it has no other name
-    functions = {"objective": objective, "constraints": constraints if source.m else None}
-    known = {name: getattr(f, "function", f) for name, f in functions.items() if f is not None}
+    given = {"objective": objective, "constraints": constraints if source.m else None}
+    functions: dict[str, Any] = {
+        name: f.function if isinstance(f, VectorFunction) else f for name, f in given.items() if f is not None
+    }
 
     def outputs(x: Any, *args: Any) -> dict[str, Any]:
-        return {name: f(x, *args) for name, f in known.items()}
+        return {name: f(x, *args) for name, f in functions.items()}
 
     return problem(_zero, source.unravel(source.x0), outputs, args=source.args)
 
@@ -169,7 +172,7 @@ def _model_class() -> Any:
     """Return the class of models, whose base Pyomo has."""
     base: Any = needed(_MODULE, "pyomo").ExternalGreyBoxModel
 
-    class GreyBox(base):
+    class GreyBox(base):  # type: ignore[misc]  # the other package has no types
         """Grey-box model with replayed functions; made by `tapegrad.interop.pyomo`."""
 
         def __init__(self, outputs: Any, equations: Any, limits: tuple[Any, ...]) -> None:
