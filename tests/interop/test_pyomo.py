@@ -192,3 +192,7 @@ def test_what_is_refused() -> None:
         tg.interop.pyomo(outputs)
     with pytest.raises(TypeError, match="a problem has its own x0"):
         tg.interop.pyomo(hs71(), X)
+    with pytest.raises(ValueError, match="x_0, x_0 are names of several numbers"):
+        tg.interop.pyomo(lambda p: p["x_0"], {"x": np.ones(1), "x_0": 2.0}).input_names()
+    with pytest.raises(TypeError, match=r"inputs are real: pass z\.view\(float\)"):
+        tg.interop.pyomo(lambda z: abs(z), np.ones(1, complex))

@@ -5,14 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.frontend.functions.shapes.flat_structures import LeafLayout
 from tapegrad.frontend.recording.shape import ravel
 from tapegrad.optimize.flat import FlatVector
 from tapegrad.transforms.base import ConfiguredTransform, replay_of, without_jit
 from tapegrad.transforms.jacobians.jacobian import jacobian
 from tapegrad.transforms.jit import Jit, jit
-
-Replayed = Callable[..., Any]
 
 
 class BlockResiduals(FlatVector):
@@ -22,16 +19,10 @@ class BlockResiduals(FlatVector):
     """
 
     def __call__(self, *values: Any) -> Any:
-        blocks = [
-            x if _is_whole(layout) else layout.split(x)
-            for x, layout in zip(values, self.settings, strict=False)
-        ]
+        pairs = zip(values, self.settings, strict=False)
+        blocks = [x if layout is None or layout.is_vector else layout.split(x) for x, layout in pairs]
         function = without_jit(self.function)
         return self._joined(function(*blocks, *values[len(blocks) :]), values[0])
-
-
-def _is_whole(layout: LeafLayout | None) -> bool:
-    return layout is None or layout.is_vector
 
 
 class WithJacobians(ConfiguredTransform):

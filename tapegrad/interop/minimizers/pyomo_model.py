@@ -13,6 +13,7 @@ import numpy as np
 from tapegrad.errors import check_function
 from tapegrad.frontend.functions.shapes.flat_structures import LeafLayout
 from tapegrad.interop.packages import element_names, needed
+from tapegrad.optimize.flat import layout_of
 from tapegrad.optimize.problems.functions import ProblemFunctions
 from tapegrad.optimize.problems.problem import ConstrainedProblem, problem
 from tapegrad.optimize.vector_function import VectorFunction
@@ -54,7 +55,9 @@ def pyomo(
     ModuleNotFoundError
         If Pyomo is not installed.
     TypeError
-        If there is neither an output nor an equation, or no example of the inputs.
+        If there is neither an output nor an equation, or no example of the inputs, or if that is complex.
+    ValueError
+        If two inputs, outputs or equations would have one name.
 
     Notes
     -----
@@ -81,6 +84,10 @@ def pyomo(
     if not functions or x0 is None:
         raise TypeError(
             "interop.pyomo takes outputs or equations, and an example: tg.interop.pyomo(f, x0, equations)"
+        )
+    if layout_of(x0).has_complex:
+        raise TypeError(
+            "interop.pyomo: inputs are real: pass z.view(float) as x0, and x.view(complex) is z within f"
         )
     for each in functions:
         check_function("interop.pyomo", each)
@@ -153,7 +160,13 @@ def _matrix(entries: np.ndarray, places: Any, shape: tuple[int, int]) -> Any:
 
 
 def _names(layout: LeafLayout, root: str) -> list[str]:
-    return element_names(layout.split(np.zeros(layout.size)), layout.shapes, root)
+    """Return a name for each element of a structure, which Pyomo has in a set."""
+    names = element_names(layout.split(np.zeros(layout.size)), layout.shapes, root)
+    if len(set(names)) != layout.size:
+        raise ValueError(
+            f"interop.pyomo: {', '.join(names)} are names of several numbers; give the keys other names"
+        )
+    return names
 
 
 def _initialize(variables: Any, values: np.ndarray, limits: tuple[np.ndarray, np.ndarray] | None) -> None:
