@@ -118,8 +118,8 @@ def requirements(python: str, age: str) -> Iterator[str]:
     if age == "pymc":
         yield from extras["pymc"]
     test = map(Requirement, extras["test"])
-    held_back = {"mpmath"} if age == "libraries" else set()  # by SymPy
-    yield from (str(each) for each in test if each.name in TOOLS - held_back)
+    tools = TOOLS - {"mpmath"} | {"ipyopt"} if age == "libraries" else TOOLS  # SymPy holds mpmath back
+    yield from (str(each) for each in test if each.name in tools)
 
 
 def environment(python: str, path: str, age: str) -> Path | None:
