@@ -177,7 +177,7 @@ def test_exceptions_are_failed_evaluations(threads: int, capfd: pytest.CaptureFi
 
 def test_what_is_refused() -> None:
     with pytest.raises(
-        TypeError, match=r"an example of each parameter block is needed: tg\.interop\.ceres\(f, x0, y0\)"
+        TypeError, match=r"takes an example of each parameter block: tg\.interop\.ceres\(f, x0, y0\)"
     ):
         tg.interop.ceres(lambda: 0.0)
     with pytest.raises(TypeError, match="returned None"):

@@ -186,9 +186,9 @@ def test_branches_with_other_entries_are_told() -> None:
 
 
 def test_what_is_refused() -> None:
-    with pytest.raises(TypeError, match="takes outputs or equations, and an example"):
+    with pytest.raises(TypeError, match="takes outputs or equations, and x0"):
         tg.interop.pyomo(None, X)
-    with pytest.raises(TypeError, match="takes outputs or equations, and an example"):
+    with pytest.raises(TypeError, match="takes outputs or equations, and x0"):
         tg.interop.pyomo(outputs)
     with pytest.raises(TypeError, match="a problem has its own x0"):
         tg.interop.pyomo(hs71(), X)

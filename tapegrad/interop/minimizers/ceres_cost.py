@@ -67,9 +67,7 @@ def ceres(function: Callable[..., Any], *x0: Any, args: Sequence[Any] = ()) -> A
     check_function("interop.ceres", function)
     needed("pyceres", "ceres")
     if not x0:
-        raise TypeError(
-            "interop.ceres: an example of each parameter block is needed: tg.interop.ceres(f, x0, y0)"
-        )
+        raise TypeError("interop.ceres takes an example of each parameter block: tg.interop.ceres(f, x0, y0)")
     return _cost_class()(function, x0, copied(args))
 
 

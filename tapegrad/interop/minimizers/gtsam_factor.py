@@ -91,8 +91,7 @@ def gtsam(
             jacobians[number] = each.reshape(found.size, -1)
         return _finite(found, name, keys)
 
-    examples = [_array_of(x) for x in x0]
-    size = linearized(*examples, *args)[0].size
+    size = linearized(*map(_array_of, x0), *args)[0].size
     if noise_model is not None and noise_model.dim() != size:
         raise ValueError(
             f"interop.gtsam: noise of dimension {noise_model.dim()}, but {name} returned {size} numbers"

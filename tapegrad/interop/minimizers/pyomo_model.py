@@ -18,8 +18,6 @@ from tapegrad.optimize.problems.functions import ProblemFunctions
 from tapegrad.optimize.problems.problem import ConstrainedProblem, problem
 from tapegrad.optimize.vector_function import VectorFunction
 
-_MODULE = "pyomo.contrib.pynumero.interfaces.external_grey_box"
-
 
 def pyomo(
     outputs: Callable[..., Any] | ConstrainedProblem | None,
@@ -75,20 +73,16 @@ def pyomo(
     needed("pyomo", "pyomo")
     if isinstance(outputs, ConstrainedProblem):
         if x0 is not None or equations is not None or args:
-            raise TypeError(
-                "interop.pyomo: a problem has its own x0, constraints and args: tg.interop.pyomo(problem)"
-            )
+            raise TypeError("interop.pyomo: a problem has its own x0 and args: tg.interop.pyomo(problem)")
         limits = [np.array([*own, free]) for own, free in ((outputs.cl, -np.inf), (outputs.cu, np.inf))]
         return _model_class()(_with_objective(outputs), None, ((outputs.lb, outputs.ub), limits))
     functions = [each for each in (outputs, equations) if each is not None]
     if not functions or x0 is None:
         raise TypeError(
-            "interop.pyomo takes outputs or equations, and an example: tg.interop.pyomo(f, x0, equations)"
+            "interop.pyomo takes outputs or equations, and x0: tg.interop.pyomo(f, x0, equations)"
         )
     if layout_of(x0).has_complex:
-        raise TypeError(
-            "interop.pyomo: inputs are real: pass z.view(float) as x0, and x.view(complex) is z within f"
-        )
+        raise TypeError("interop.pyomo: inputs are real: pass z.view(float) as x0; z is x.view(complex) in f")
     for each in functions:
         check_function("interop.pyomo", each)
     parts = [each and problem(_zero, x0, each, args=tuple(args)) for each in (outputs, equations)]
@@ -183,7 +177,7 @@ def _initialize(variables: Any, values: np.ndarray, limits: tuple[np.ndarray, np
 @functools.cache
 def _model_class() -> Any:
     """Return the class of models, whose base Pyomo has."""
-    base: Any = needed(_MODULE, "pyomo").ExternalGreyBoxModel
+    base: Any = needed("pyomo.contrib.pynumero.interfaces.external_grey_box", "pyomo").ExternalGreyBoxModel
 
     class GreyBox(base):  # type: ignore[misc]  # the other package has no types
         """Grey-box model with replayed functions; made by `tapegrad.interop.pyomo`."""
