@@ -34,6 +34,17 @@ def is_sparse_tensor(value: Any) -> bool:
     return _is_of(value, "tapegrad.sparse.arrays", "SparseArray")
 
 
+def has_own_operators(value: Any) -> bool:
+    """Return whether the class of a value, which is no array, asks for the operators of arrays by NumPy's attributes.
+
+    Such are quantities with units.
+    """
+    cls = type(value)
+    if hasattr(cls, "__array__"):
+        return False
+    return hasattr(cls, "__array_ufunc__") or getattr(cls, "__array_priority__", 0) > 0
+
+
 def is_masked(value: Any) -> bool:
     """Return whether a value is a masked array of NumPy."""
     return _is_of(value, "numpy.ma", "MaskedArray")

@@ -15,7 +15,7 @@ from tapegrad.engine.sweep.eager import eager
 from tapegrad.engine.tape import slots
 from tapegrad.engine.tape.fields.layout import C128, F32, F64, NONE
 from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS, DTYPE_CODES, Tape
-from tapegrad.foreign import is_data_array, is_sparse, is_sparse_tensor, is_xarray
+from tapegrad.foreign import has_own_operators, is_data_array, is_sparse, is_sparse_tensor, is_xarray
 from tapegrad.frontend.recording.computed_integers import (
     as_computed_float,
     is_computed_integer,
@@ -124,8 +124,8 @@ def unary_operator(code: int) -> Callable[[Tensor], Tensor]:
 def finished(mode: Mode, code: int, slot: int, as_operator: bool, operands: tuple[Any, ...]) -> Tensor:
     """Finish a call whose operands the engine has refused, or whose result is watched.
 
-    Operators leave arrays of xarray to xarray, which knows their dimensions, and sparse matrices to those. In a
-    recording, Python numbers alone give a weak number again.
+    Operators leave arrays of xarray to xarray, which knows their dimensions, sparse matrices to those, and quantities
+    with units to their classes. In a recording, Python numbers alone give a weak number again.
     """
     if as_operator and slot < 0 and not OWN.issuperset(map(type, operands)):
         if any(map(_knows_more, operands)):
@@ -151,7 +151,9 @@ def _operate_on_sparse(code: int, operands: Any) -> Any:
 
 def _knows_more(operand: Any) -> bool:
     """Return whether an operand has operators of its own that take Tensors."""
-    return is_xarray(operand) or is_sparse_tensor(operand)
+    if is_xarray(operand) or is_sparse_tensor(operand):
+        return True
+    return not is_tensor(operand) and not is_sparse(operand) and has_own_operators(operand)
 
 
 def _write_slots_once(mode: Mode) -> None:
