@@ -1,6 +1,7 @@
 """`in_place_of_scipy` for NumPy's converters, and for `@njit` functions that get Tensors."""
 
 import math
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -154,3 +155,28 @@ def test_integers_and_objects_are_no_derivatives() -> None:
             tg.grad(lambda x: declared(x[0]))(X)
         gradient = tg.grad(lambda x: np.sum(x * np.asarray(x, dtype=int)))(X + 1)
     np.testing.assert_array_equal(gradient, np.floor(X + 1))
+
+
+def test_copies_are_asked_for_in_numpys_ways() -> None:
+    mode = np._CopyMode
+    with tg.in_place_of_scipy():
+        for copy in (mode.IF_NEEDED, mode.ALWAYS, True, None):
+            gradient = tg.grad(lambda x, copy=copy: np.sum(np.array(x, copy=copy) ** 2))(X)
+            np.testing.assert_array_equal(gradient, 2 * X)
+
+
+class Library:
+    """What cffi makes of a library of C: its class says that it is a module."""
+
+    __class__ = type(math)  # type: ignore[assignment]
+    value = 2.0
+
+
+def test_objects_that_say_that_they_are_modules(monkeypatch: pytest.MonkeyPatch) -> None:
+    library = Library()
+    monkeypatch.setitem(sys.modules, "a_library_of_c", library)  # type: ignore[arg-type]
+    recorded = tg.grad(tg.jit(lambda x: np.sum(np.asarray(x) * library.value)))
+    with tg.in_place_of_scipy():
+        np.testing.assert_array_equal(recorded(X), [2.0, 2.0, 2.0])
+        library.value = 3.0
+        np.testing.assert_array_equal(recorded(X), [3.0, 3.0, 3.0])

@@ -30,7 +30,7 @@ class _Variables:
         package = name.partition(".")[0]
         if (
             variables is None
-            and isinstance(module, types.ModuleType)
+            and issubclass(type(module), types.ModuleType)
             and (package not in _KEPT or name in PUBLIC)
         ):
             variables = variables_of(module)
@@ -54,7 +54,7 @@ def _without_module() -> dict[int, dict[str, Any]]:
     found, frame = dict[int, dict[str, Any]](), inspect.currentframe()
     while frame is not None:
         module = sys.modules.get(frame.f_globals.get("__name__", ""))
-        if not isinstance(module, types.ModuleType) or variables_of(module) is not frame.f_globals:
+        if not issubclass(type(module), types.ModuleType) or variables_of(module) is not frame.f_globals:
             found[id(frame.f_globals)] = frame.f_globals
         frame = frame.f_back
     return found

@@ -16,6 +16,8 @@ from tapegrad.stats.scipys_place import inside
 
 _NUMBERS = frozenset({float, int})
 _PLAIN = frozenset({np.ndarray, float, int})
+# NumPy's enumeration for `copy`, which the array API's compatibility layer writes, in the words of `numpy.asarray`.
+_COPY_MODES = {"ALWAYS": {"copy": True}, "NEVER": {"copy": False}, "IF_NEEDED": {"copy": None}}
 _OWN_CONVERTERS = ("tapegrad.", "scipy.", "numpy.")
 
 
@@ -71,7 +73,8 @@ class ConverterStandIn(FunctionStandIn):
             frame = inspect.currentframe()
             caller = frame and frame.f_back
             if caller is None or not str(caller.f_globals.get("__name__")).startswith(_OWN_CONVERTERS):
-                return self._ours(*args, **kwargs)
+                copies = _COPY_MODES.get(getattr(kwargs.get("copy"), "name", ""), {})
+                return self._ours(*args, **{**kwargs, **copies})
         return self.__wrapped__(*args, **kwargs)
 
 

@@ -164,7 +164,7 @@ def user_modules() -> list[str]:
 
 
 def _is_user_module(module: Any) -> bool:
-    if not isinstance(module, types.ModuleType) or is_library_module(module):
+    if not issubclass(type(module), types.ModuleType) or is_library_module(module):
         return False
     file = variables_of(module).get("__file__")
     return not is_library_file(file if isinstance(file, str) else "")

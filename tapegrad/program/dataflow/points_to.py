@@ -153,7 +153,7 @@ def attribute(value: Any, name: str) -> PointsTo | None:
     if isinstance(value, LocalContainer | dict | list | tuple | deque | set):
         fields = getattr(type(value), "_fields", ())
         return lead(getattr(value, name)) if name in fields else lead(BoundMethod(name, value))
-    if isinstance(value, types.ModuleType):
+    if issubclass(type(value), types.ModuleType):
         if name not in vars(value) and "__getattr__" in vars(value):
             return lead(PropertyAccess(vars(value)["__getattr__"], value))
         return lead(vars(value).get(name))
