@@ -30,7 +30,7 @@ LATE = (
     "tapegrad.examples", "tapegrad.integrate", "tapegrad.interop", "tapegrad.interpolate", "tapegrad.optimize",
     "tapegrad.program", "tapegrad.stats", "tapegrad.testing", "tapegrad.transforms",
 )  # fmt: skip
-MAX_MODULES = 268  # of the package, executed by its import; 266 when this was written, of 1060
+MAX_MODULES = 272
 
 REPORT = """
 import json, sys

@@ -77,6 +77,8 @@ _FAMILIES = {
     "incomplete": "Incomplete integrals and their inverses",
     "bessel": "Bessel functions",
     "elliptic": "Elliptic integrals",
+    "hypergeometric": "Confluent hypergeometric functions",
+    "polynomial": "Orthogonal polynomials and Legendre functions",
     "predicates": "Comparisons",
 }
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from tapegrad.engine import kernel_table
 from tapegrad.engine.kernels.language.frame import COUNT, FIELDS, STRIDE, Y_STRIDE, X, Y
-from tapegrad.engine.kernels.language.library import COMPILED, COMPLEX_SCIPY, RESULTS, SCIPY
+from tapegrad.engine.kernels.language.library import COMPILED, COMPLEX_SCIPY, OF_DEGREE, RESULTS, SCIPY
 from tapegrad.engine.runtime import library_loops
 from tapegrad.engine.runtime.library_loops import ufunc
 from tapegrad.ops import BY_NAME, CODES, CONSTANTS, PRIMALS, Op, evaluate, names_in
@@ -49,6 +49,8 @@ class _NumPyNames(dict[str, Any]):
             self[name] = _log1p
         elif name in RESULTS:
             self[name] = functools.partial(_result_of, name)
+        elif name in OF_DEGREE:
+            self[name] = functools.partial(_of_degree, name)
         elif COMPLEX_SCIPY.get(name) != SCIPY.get(name) and name in COMPLEX_SCIPY:
             self[name] = functools.partial(_by_dtype, name)
         elif name in SCIPY:
@@ -77,9 +79,19 @@ def _by_dtype(name: str, *operands: Any) -> Any:
     return ufunc(name, name not in SCIPY or np.iscomplexobj(operands[-1]))(*operands)
 
 
-def _result_of(name: str, x: Any) -> Any:
+def _result_of(name: str, *operands: Any) -> Any:
     """Return one result of SciPy's function."""
-    return ufunc(name)(x)[RESULTS[name]]
+    return ufunc(name)(*operands)[RESULTS[name]]
+
+
+def _of_degree(name: str, *operands: Any) -> Any:
+    """Call SciPy's function of whole numbers in float64, and round the result to the dtype of the operands."""
+    arrays: list[Any] = [np.asarray(x, np.float64) for x in operands]
+    is_whole: Any = True
+    for j in (j for j, code in enumerate(OF_DEGREE[name]) if code == "l"):
+        is_whole = is_whole & (arrays[j] > -0.5) & (arrays[j] < 1e9)
+        arrays[j] = np.where(is_whole, np.rint(arrays[j]), 0).astype(int)
+    return np.where(is_whole, ufunc(name)(*arrays), np.nan).astype(np.result_type(*operands, 1.0))
 
 
 def _lambertw(k: int, x: Any) -> Any:

@@ -6,6 +6,7 @@ In reading order; each imports only those above it:
     row                            the fields of a row: formulas or kernels, operands, parameters, derivatives
     formulas                       pieces of the formulas of special functions
     distribution_functions         rows of incomplete gamma and beta functions and of Student's distribution
+    hypergeometric_functions       rows of elliptic integrals, confluent functions, polynomials and Legendre functions
     special_functions              rows of special functions
     complex_rows                   rows for complex operands, and the choice of a row by its operands
     elementwise                    the elementwise ops, each a line of formulas

@@ -1,4 +1,4 @@
-"""Rows of incomplete gamma and beta functions, of Student's distribution, and of their derivatives by parameters.
+"""Rows of distribution functions: incomplete gamma and beta functions, Student's and others, and their derivatives.
 
 A derivative by a parameter is a compiled function of `engine.kernels.special` times the density that it was divided by:
 the quotient neither overflows nor underflows, and derivatives of inverse functions are made of it. Rows of quotients
@@ -9,9 +9,11 @@ derivatives are made: both are ordinary numbers far out. Derivatives of the rati
 """
 
 from tapegrad.ops.formulas import (
+    EXPREL_SLOPE,
     ODD_SQUARES,
     POSITIVE,
     UNKNOWN,
+    WHOLE,
     digamma_rise,
     fraction,
     special_row,
@@ -242,6 +244,106 @@ STUDENT = (
     ),
 )  # fmt: skip
 
+# --- inverse of F, counts, noncentral distributions, Kolmogorov and Smirnov ------------------------------------------
+
+
+def _beta_density(a: str, b: str, x: str) -> str:
+    """Write the density of the beta distribution at texts."""
+    text = _BETA_DENSITY
+    for operand, name in (("x0", "_A"), ("x1", "_B"), ("x2", "_X")):
+        text = substitute(text, operand, name)
+    return text.replace("_A", f"({a})").replace("_B", f"({b})").replace("_X", f"({x})")
+
+
+_RATIO = "(x0*y/(x1+x0*y))"  # the variable of the beta distribution
+_FACTORS = "0.5*x0, 0.5*x1, " + _RATIO
+_RATIO_BY_Y = f"({_RATIO}*(x1/(x1+x0*y))/y)"
+_COUNTS, _TRIALS = (0.0, 3.0), (4.0, 9.0)
+_FAILURES, _NUMBER = "rint(x0)", "rint(x1)"
+
+
+def _of_counts(name: str, k: str, partial: str) -> Op:
+    return Op(
+        name, "incomplete", f"{name}({k}, {_NUMBER}, x2)", (UNKNOWN, UNKNOWN, partial), (_COUNTS, _TRIALS, _SHARE),
+        arguments=("k", "n", "p"), home=None,
+    )  # fmt: skip
+
+
+_BINOMIAL = _beta_density(f"{_NUMBER}-floor(x0)", "floor(x0)+1", "1-x2")
+_NEGATIVE = _beta_density(_NUMBER, "rint(x0)+1", "x2")
+
+# The second derivative of Kolmogorov's distribution, by two series: of far and of near numbers
+_FAR_TERMS = "+".join(
+    f"({-1 if k % 2 == 0 else 1})*exp(-{2 * k * k}*square(x0))*({16 * k**4}*square(x0)-{4 * k * k})"
+    for k in range(1, 7)
+)
+_NEAR_TERMS = "+".join(
+    substitute("exp(-c*v)*(2-10*c*v+4*square(c*v))", "c", f"({k * k}*square(pi)/8)") for k in (1, 3, 5)
+)
+_NEAR_TERMS = substitute(_NEAR_TERMS, "v", "(1/square(x0))")
+
+# Tukey's quantile ``(y**lmbda - (1-y)**lmbda)/lmbda`` depends on y by the reciprocal of this, and on lmbda by that.
+_TUKEY_BY_X = "where((y<=0)|(y>=1), 0, 1/(power(y, x1-1)+power(1-y, x1-1)))"
+_EXPREL_DOT = substitute(EXPREL_SLOPE, "r", "exprel(u)")
+_TUKEY_BY_LMBDA = "square(log(y))*({})-square(log1p(-y))*({})".format(
+    substitute(_EXPREL_DOT, "u", "(x1*log(y))"), substitute(_EXPREL_DOT, "u", "(x1*log1p(-y))")
+)
+
+OTHERS = (
+    special_row(
+        "entropy", "tklmbda",
+        (_TUKEY_BY_X, f"where((y<=0)|(y>=1), 0, -({_TUKEY_BY_LMBDA})*{_TUKEY_BY_X})"),
+        (-0.4, 0.4), (0.1, 1.9), arguments=("x", "lmbda"),
+    ),
+    special_row(
+        "incomplete", "fdtri",
+        (
+            f"-y*(0.5*ibeta_a({_FACTORS})+1/x0)", f"-y*(0.5*ibeta_b({_FACTORS})-1/x1)",
+            f"1/({_beta_density('0.5*x0', '0.5*x1', _RATIO)}*{_RATIO_BY_Y})",
+        ),
+        (1.0, 9.0), (1.0, 9.0), _SHARE, arguments=("dfn", "dfd", "p"),
+    ),
+    _of_counts("bdtr", "floor(x0)", f"-{_BINOMIAL}"),
+    _of_counts("bdtrc", "floor(x0)", _BINOMIAL),
+    _of_counts("nbdtr", _FAILURES, _NEGATIVE),
+    _of_counts("nbdtrc", _FAILURES, f"-{_NEGATIVE}"),
+    special_row(
+        "incomplete", "chndtr", ("ncx2_pdf(x0, x1, x2)", UNKNOWN, "-ncx2_pdf(x0, x1+2, x2)"), POSITIVE, (0.6, 9.0),
+        POSITIVE, arguments=("x", "df", "nc"),
+    ),
+    # The density of the noncentral chi-squared distribution, by the recurrence of its Bessel function
+    special_row(
+        "incomplete", "ncx2_pdf",
+        (
+            "y*((0.5*x1-1)/x0-0.5)+0.5*x2/x0*ncx2_pdf(x0, x1+2, x2)", UNKNOWN, "0.5*(ncx2_pdf(x0, x1+2, x2)-y)",
+        ),
+        POSITIVE, (0.6, 9.0), POSITIVE, arguments=("x", "df", "nc"), home=None,
+    ),
+    special_row(
+        "incomplete", "nctdtr", (UNKNOWN, UNKNOWN, "nct_pdf(x2, x0, x1)"), _DEGREES, (-2.0, 2.0), _T,
+        arguments=("df", "nc", "t"),
+    ),
+    special_row(
+        "incomplete", "nct_pdf", (UNKNOWN, UNKNOWN, UNKNOWN), _T, _DEGREES, (-2.0, 2.0), arguments=("t", "df", "nc"),
+        home=None,
+    ),
+    special_row("incomplete", "kolmogorov", ("kolmogorov_slope(x0)",), (0.3, 2.0), arguments=("y",)),
+    special_row(
+        "incomplete", "kolmogorov_slope",
+        (
+            f"where(x0<0.02, 0, where(x0<0.8, -({_NEAR_TERMS})/(x0*square(x0)*one_over_sqrt_2pi), 2*({_FAR_TERMS})))",
+        ),
+        (0.3, 2.0), arguments=("y",), home=None,
+    ),
+    special_row(
+        "incomplete", "smirnov", (UNKNOWN, f"smirnov_slope({WHOLE}, x1)"), (1.0, 6.0), _SHARE, arguments=("n", "d"),
+        home=None,
+    ),
+    special_row(
+        "incomplete", "smirnov_slope", (UNKNOWN, UNKNOWN), (1.0, 6.0), _SHARE, arguments=("n", "d"), home=None,
+    ),
+)  # fmt: skip
+
 # Less the logarithm of x2 it is the logarithm of the normal density with mean x1 and deviation x2.
 NORMAL = (
     Op(
@@ -251,4 +353,4 @@ NORMAL = (
     ),
 )  # fmt: skip
 
-DISTRIBUTIONS: tuple[Op, ...] = (*GAMMA, *BETA, *STUDENT, *NORMAL)
+DISTRIBUTIONS: tuple[Op, ...] = (*GAMMA, *BETA, *STUDENT, *OTHERS, *NORMAL)

@@ -7,6 +7,8 @@ from tapegrad.ops.row import Domain, Op
 
 UNKNOWN = "nan"  # a partial that is not known: whoever differentiates by that operand is refused
 POSITIVE = (0.1, 4.0)
+# A degree or an order, and the one below it; both are whole, and tests draw any number.
+WHOLE, BELOW = "rint(x0)", "maximum(rint(x0)-1, 0)"
 ODD_SQUARES: tuple[str, ...] = tuple(str(_k * _k) for _k in range(1, 19, 2))
 
 
@@ -49,3 +51,13 @@ def digamma_rise(x: str, step: str) -> str:
     near = "+".join(f"{step}/({x}+{k})/({x}+{step}+{k})" for k in range(12))
     far = f"log1p({step}/({x}+12))+{step}*({u})*({v})*(0.5+({u}+{v})*({series}))"
     return f"where(({x}>0)&({x}+{step}>0)&({step}<inf), {near}+{far}, digamma({x}+{step})-digamma({x}))"
+
+
+# The derivative of exprel at u, where it is r.
+EXPREL_SLOPE: str = (
+    "where(absolute(u)<0.5, "
+    + polynomial("u", *(f"1/{_f * (_k + 2)}" for _k, _f in enumerate(
+        (1, 1, 2, 6, 24, 120, 720, 5040, 40320, 362880, 3628800, 39916800, 479001600, 6227020800)
+    )))
+    + ", where(u>1, r*(1-1/u)+1/u, (exp(u)-r)/u))"
+)  # fmt: skip

@@ -21,6 +21,8 @@ _FAR_OUT = "Far out the derivative is a continued fraction (Temme 1975)."
 _SCALED = f"{_MODIFIED} {_FAR_OUT}"
 _SCALE = "Of complex arguments the factor is that of `z.{}`: it is not analytic, and has a derivative by each part."
 _BETWEEN = "Defined for ``0 <= x <= 1``; nan elsewhere."
+_ELLIPTIC = "Elliptic integrals: DLMF 19.4."
+_BY_M = "Derivatives by `m` are integrals (Gauss and Legendre's rule), of any order."
 _DENSITY = "exp(-x1)*power(x1, x0-1)/gamma(x0)"
 _BETA_DENSITY = "power(x2, x0-1)*power(1-x2, x1-1)/beta(x0, x1)"
 
@@ -78,6 +80,98 @@ SPECIAL_DOCS: dict[str, OpDoc] = {
     ),
     "log_expit": _doc(
         "log_expit", "Compute the logarithm of `expit` without overflow.", "1/(1+exp(x0))",
+    ),
+    "exp10": _doc("exp10", "Compute ``10**x``.", "log(10)*y"),
+    "ndtri_exp": _doc(
+        "ndtri_exp", "Compute the inverse of `log_ndtr`.", "sqrt(2*pi)*exp(x0+0.5*square(y))", source=_NORMAL,
+    ),
+    "wrightomega": _doc(
+        "wrightomega", "Compute Wright's omega function, which solves ``y + log(y) = z``, of real elements.", "y/(1+y)",
+        source="Corless and Jeffrey 2002, The Wright omega function.",
+    ),
+    "boxcox1p": _doc(
+        "boxcox1p", "Compute Box and Cox's transform of ``1 + x``.", "power(1+x0, x1-1)",
+        "((1+x0)**x1*log1p(x0)-y)/x1",
+    ),
+    "inv_boxcox1p": _doc(
+        "inv_boxcox1p", "Compute the inverse of `boxcox1p` by its first argument.", "(1+y)/(1+x1*x0)",
+        "(1+y)*(x0/(1+x1*x0)-log1p(x1*x0)/x1)/x1",
+    ),
+    "powm1": _doc(
+        "powm1", "Compute ``x**y - 1`` without cancellation.", "x1*power(x0, x1-1)", "power(x0, x1)*log(x0)",
+    ),
+    "tklmbda": _doc(
+        "tklmbda", "Compute the distribution function of Tukey's lambda distribution.",
+        "1/(power(y, x1-1)+power(1-y, x1-1))", "", domain="Outside of the support the derivatives are 0.",
+        source="The derivative by `lmbda` is that of the quantile, times minus the one by `x`.",
+    ),
+    "sindg": _doc("sindg", "Compute the sine of angles in degrees.", "pi/180*cosdg(x0)"),
+    "cosdg": _doc("cosdg", "Compute the cosine of angles in degrees.", "-pi/180*sindg(x0)"),
+    "tandg": _doc("tandg", "Compute the tangent of angles in degrees."),
+    "cotdg": _doc(
+        "cotdg", "Compute the cotangent of angles in degrees.", source="SciPy's values have 5 digits near 0.",
+    ),
+    "radian": _doc("radian", "Convert degrees, minutes and seconds to radians."),
+    "k0e": _doc(
+        "k0e", "Compute ``exp(x) * k0(x)``, which does not underflow.", "y-k1e(x0)", source=_SCALED,
+    ),
+    "k1e": _doc(
+        "k1e", "Compute ``exp(x) * k1(x)``, which does not underflow.", "y-k0e(x0)-y/x0", source=_SCALED,
+    ),
+    "struve": _of_order("struve", "Struve function", "Struve functions: DLMF 11.4.", "nan", "struve(x0-1, x1)-x0*y/x1"),
+    "modstruve": _of_order(
+        "modstruve", "modified Struve function", "Struve functions: DLMF 11.4.", "nan", "modstruve(x0-1, x1)-x0*y/x1"
+    ),
+    **{
+        name: _doc(name, f"Compute the Kelvin function `{name}`.", source="Kelvin functions: DLMF 10.61.")
+        for name in ("ber", "bei", "ker", "kei")
+    },
+    **{
+        f"{name}p": _doc(
+            f"{name}p", f"Compute the derivative of the Kelvin function `{name}`.", f"{sign}{other}(x0)-y/x0",
+            source="Kelvin functions: DLMF 10.61.3.",
+        )
+        for name, sign, other in (("ber", "-", "bei"), ("bei", "", "ber"), ("ker", "-", "kei"), ("kei", "", "ker"))
+    },
+    "ellipkm1": _doc(
+        "ellipkm1", "Compute the complete elliptic integral of the first kind of ``m = 1 - p``.",
+        "-(ellipe(1-x0)-x0*y)/(2*x0*(1-x0))", source=_ELLIPTIC,
+    ),
+    "agm": _doc(
+        "agm", "Compute the arithmetic-geometric mean.", "", "",
+        source="``pi/4*(a+b)/ellipk(square((a-b)/(a+b)))`` (DLMF 19.8.5), by which it is differentiated.",
+    ),
+    "ellipkinc": _doc(
+        "ellipkinc", "Compute the elliptic integral of the first kind.", "1/sqrt(1-x1*square(sin(x0)))", "",
+        source=f"{_ELLIPTIC} {_BY_M}",
+    ),
+    "ellipeinc": _doc(
+        "ellipeinc", "Compute the elliptic integral of the second kind.", "sqrt(1-x1*square(sin(x0)))", "",
+        source=f"{_ELLIPTIC} {_BY_M}",
+    ),
+    "hyp1f1": _doc(
+        "hyp1f1", "Compute Kummer's confluent hypergeometric function M.", "", "", "x0/x1*hyp1f1(x0+1, x1+1, x2)",
+        source="DLMF 13.3.15. By `a` and `b` its series is differentiated; nan where that cancels to fewer than 8"
+        " digits, as it may for large `a` and negative `z`. Third derivatives by them are refused.",
+    ),
+    "hyperu": _doc(
+        "hyperu", "Compute Tricomi's confluent hypergeometric function U.", "nan", "nan",
+        "-x0*hyperu(x0+1, x1+1, x2)", source="Derivative: DLMF 13.3.22. SciPy's values have 8 digits in places.",
+    ),
+    "fdtri": _doc(
+        "fdtri", "Compute the inverse of `fdtr` by its third argument.", "", "", "", source=_INCOMPLETE_BETA,
+    ),
+    "chndtr": _doc(
+        "chndtr", "Compute the distribution function of noncentral chi-squared.", "", "nan", "",
+        source="The derivatives are densities of noncentral chi-squared distributions.",
+    ),
+    "nctdtr": _doc(
+        "nctdtr", "Compute the distribution function of the noncentral t distribution.", "nan", "nan", "",
+        source="The derivative by `t` is the density. Its own derivatives are refused.",
+    ),
+    "kolmogorov": _doc(
+        "kolmogorov", "Compute the share above `y` of Kolmogorov's distribution.", "",
+        source="The derivative is minus the density, by SciPy's series; further ones are those of the series.",
     ),
     "owens_t": _doc(
         "owens_t", "Compute Owen's T function.",

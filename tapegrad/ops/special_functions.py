@@ -8,6 +8,7 @@ from typing import Any
 
 from tapegrad.ops.distribution_functions import DISTRIBUTIONS
 from tapegrad.ops.formulas import (
+    EXPREL_SLOPE,
     ODD_SQUARES,
     POSITIVE,
     UNKNOWN,
@@ -18,6 +19,7 @@ from tapegrad.ops.formulas import (
     special_row,
     substitute,
 )
+from tapegrad.ops.hypergeometric_functions import HYPERGEOMETRIC
 from tapegrad.ops.row import Domain, Op
 
 # --- error functions and the normal distribution ---------------------------------------------------------------------
@@ -106,6 +108,9 @@ ERROR = (
         complex_partials=(_COMPLEX_LOG_NDTR,),
     ),
     special_row("special", "ndtri", ("exp(0.5*square(y))/one_over_sqrt_2pi",), (0.01, 0.99)),
+    special_row("special", "ndtri_exp", ("erfcx(-sqrt_half*y)/sqrt_two_over_pi",), (-6.0, -0.01), arguments=("y",)),
+    special_row("special", "exp10", ("y/log10e",), (-4.0, 4.0)),
+    special_row("special", "wrightomega", ("where(y==inf, 1, y/(1+y))",), (-4.0, 4.0), arguments=("z",)),
     special_row("special", "logit", ("1/(x0*(1-x0))",), (0.01, 0.99)),
     special_row("special", "log_expit", ("1/(1+exp(x0))",), (-20.0, 20.0)),
     special_row(
@@ -124,14 +129,6 @@ ERROR = (
 _OUTSIDE = "(x0<0)|(x1<0)"
 _LOG_OF_RATIO = "where(absolute(x0-x1)<0.5*x1, log1p((x0-x1)/x1), log(x0/x1))"
 
-# The derivative of exprel at u, where it is r.
-_EXPREL_SLOPE = (
-    "where(absolute(u)<0.5, "
-    + polynomial("u", *(f"1/{_f * (_k + 2)}" for _k, _f in enumerate(
-        (1, 1, 2, 6, 24, 120, 720, 5040, 40320, 362880, 3628800, 39916800, 479001600, 6227020800)
-    )))
-    + ", where(u>1, r*(1-1/u)+1/u, (exp(u)-r)/u))"
-)  # fmt: skip
 # The inverse of Box and Cox's transform depends on lmbda by t = lmbda*y.
 _INVERSE_OF_LMBDA = substitute(
     "where(absolute(t)<0.05, "
@@ -147,9 +144,28 @@ _BOXCOX_BY_LMBDA = substitute(
     + "), (xlogy(power(x0, x1), x0)-y)/x1)",
     "t", "(x1*y)",
 )  # fmt: skip
+# The same of ``1+x``
+_BOXCOX1P_BY_LMBDA = _BOXCOX_BY_LMBDA.replace("xlogy(power(x0, x1), x0)", "xlog1py(power(1+x0, x1), x0)")
 _LOSS = "hypot(x0, x1)"
 
+
 TRANSFORMS = (
+    special_row(
+        "entropy", "boxcox1p", ("power(1+x0, x1-1)", _BOXCOX1P_BY_LMBDA), (-0.8, 3.0), (-1.5, 2.0),
+        arguments=("x", "lmbda"),
+    ),
+    special_row(
+        "entropy", "inv_boxcox1p", ("(1+y)/(1+x1*x0)", f"(1+y)*square(x0)*{_INVERSE_OF_LMBDA}"),
+        (-0.4, 2.0), (0.1, 2.0), arguments=("y", "lmbda"),
+    ),
+    special_row(
+        "entropy", "powm1",
+        (
+            "masked_multiply(x1, power(x0, x1-1))",
+            "where((x0==0)&(x1==0), 0, masked_multiply(power(x0, x1), log(x0)))",
+        ),
+        POSITIVE, (-3.0, 3.0), arguments=("x", "y"),
+    ),
     special_row(
         "entropy", "boxcox", ("power(x0, x1-1)", _BOXCOX_BY_LMBDA), (0.2, 4.0), (-1.5, 2.0), arguments=("x", "lmbda"),
     ),
@@ -197,7 +213,7 @@ ENTROPY = (
     ),
     special_row(
         "entropy", "exprel",
-        (substitute(substitute(_EXPREL_SLOPE, "r", "y"), "u", "x0"),),
+        (substitute(substitute(EXPREL_SLOPE, "r", "y"), "u", "x0"),),
         (-4.0, 4.0),
     ),
     special_row("entropy", "cosm1", ("-sin(x0)",), (0.1, 3.0)),
@@ -343,6 +359,9 @@ def _hyp0f1(v: str) -> str:
     return f"where({at_1}, i0(2*sqrt(x1)), hyp0f1(where({at_1}, 2, {v}), x1))"
 
 
+# The terms beside those of Bessel functions in the recurrences of Struve functions (DLMF 11.4.23 and 11.4.25)
+_STRUVE_TERM = "power(0.5*x1, x0)*rgamma(x0+1.5)/sqrt_pi"
+
 BESSEL = (
     special_row("bessel", "j0", ("-j1(x0)",), (0.1, 6.0)),
     special_row("bessel", "j1", ("0.5*(j0(x0)-jv(2, x0))",), (-4.0, 4.0)),
@@ -354,6 +373,13 @@ BESSEL = (
     special_row("bessel", "k1", ("where(y==inf, -y, -k0(x0)-y/x0)",), POSITIVE),
     special_row("bessel", "i0e", (_far("0", "x0", "-", "i1e(x0)-sign(x0)*y"),), (-4.0, 4.0)),
     special_row("bessel", "i1e", (_far("1", "x0", "-", "0.5*(i0e(x0)+ive(2, x0))-sign(x0)*y"),), (-4.0, 4.0)),
+    special_row("bessel", "k0e", (_far("0", "x0", "+", "where(y==inf, -y, y-k1e(x0))"),), POSITIVE),
+    special_row("bessel", "k1e", (_far("1", "x0", "+", "where(y==inf, -y, y-k0e(x0)-y/x0)"),), POSITIVE),
+    _of_order(
+        "struve",
+        f"where(absolute(x1)<1, 0.5*(struve(x0-1, x1)-struve(x0+1, x1)+{_STRUVE_TERM}), struve(x0-1, x1)-x0*y/x1)",
+    ),
+    _of_order("modstruve", f"0.5*(modstruve(x0-1, x1)+modstruve(x0+1, x1)+{_STRUVE_TERM})"),
     _in_plane("jv", "0.5*(jv(x0-1, x1)-jv(x0+1, x1))"),
     _in_plane("yv", "where(absolute(y)==inf, -y, 0.5*(yv(x0-1, x1)-yv(x0+1, x1)))"),
     _in_plane("iv", "0.5*(iv(x0-1, x1)+iv(x0+1, x1))"),
@@ -393,6 +419,7 @@ BESSEL = (
         home=None, arguments=("v", "z"), takes_complex=True, takes_real=False, real_operands=(0,),
     ),
 )  # fmt: skip
+
 
 # --- functions that are one result of SciPy's: of Airy's equation (DLMF 9.2.1), and integrals -------------------------
 
@@ -469,20 +496,6 @@ INTEGRALS = (
     _result("shichi_c", "where(absolute(x0)==inf, x0, cosh(x0)/x0)", POSITIVE, "cosh(x0)/x0"),
 )
 
-# --- complete elliptic integrals (DLMF 19.4.1 and 19.4.2) ------------------------------------------------------------
-
-# (K-E)/m, near 0 by its power series, pi/4 times the hypergeometric function of 1/2 and 3/2, 2.
-_COEFFICIENTS = [1.0]
-for _k in range(1, 28):
-    _COEFFICIENTS.append(_COEFFICIENTS[-1] * (_k - 0.5) * (_k + 0.5) / (_k * (_k + 1)))
-_NEAR_0 = polynomial("x0", *map(repr, _COEFFICIENTS))
-_ELLIPTIC_D = f"where(absolute(x0)<0.25, 0.25*pi*({_NEAR_0}), (ellipk(x0)-ellipe(x0))/x0)"
-
-ELLIPTIC = (
-    special_row("elliptic", "ellipk", (f"where(y==inf, y, 0.5*(y-{_ELLIPTIC_D})/(1-x0))",), (-4.0, 0.9)),
-    special_row("elliptic", "ellipe", (f"-0.5*{_ELLIPTIC_D}",), (-4.0, 0.9)),
-)
-
 SPECIAL: tuple[Op, ...] = (
-    *ERROR, *ENTROPY, *TRANSFORMS, *GAMMA, *BESSEL, *INTEGRALS, *ELLIPTIC, *DISTRIBUTIONS,
+    *ERROR, *ENTROPY, *TRANSFORMS, *GAMMA, *BESSEL, *INTEGRALS, *HYPERGEOMETRIC, *DISTRIBUTIONS,
 )  # fmt: skip

@@ -72,6 +72,8 @@ def test_special_values_are_scipys(op):
     columns = np.array(np.meshgrid(*[SPECIAL_VALUES] * len(op.domains))).reshape(len(op.domains), -1)
     with np.errstate(all="ignore"):
         fine = columns[0] != 1.0 if op.name == "hyp0f1" else slice(None)
+        if op.name == "hyp1f1":  # SciPy's loop does not end at some infinite numbers
+            fine = np.isfinite(columns).all(axis=0)
         columns = [column[fine] for column in columns]
         expected = scipys(op)(*columns)
     np.testing.assert_array_max_ulp(function(op)(*columns).data, expected, 1)
@@ -202,10 +204,17 @@ def test_derivatives_of_students_t_are_exact_for_any_degrees_of_freedom(df):
     assert tg.grad(tg.special.stdtr, 1)(df, 0.5) == pytest.approx(float(exact), rel=2e-15)
 
 
-@pytest.mark.parametrize("op", [op for op in ROWS if op.unknown], ids=lambda op: op.name)
-def test_derivatives_by_the_known_operand(op):
+KNOWN = [
+    pytest.param(op, j, id=f"{op.name}-{op.arguments[j]}")
+    for op in ROWS
+    for j in op.differentiable_operands
+    if op.unknown and op.name != "nctdtr"  # of which no second derivative is known
+]
+
+
+@pytest.mark.parametrize(("op", "j"), KNOWN)
+def test_derivatives_by_the_known_operands(op, j):
     operands = [0.5 * (low + high) + 0.13 for low, high in op.domains]
-    (j,) = op.differentiable_operands
     exact = SPECIAL[op.name]
     with mp.workdps(90):
         first, second = (float(slope(exact, operands, j, order)) for order in (1, 2))

@@ -9,9 +9,8 @@ import math
 import mpmath as mp
 import numpy as np
 
-from helpers.incomplete_oracle import INCOMPLETE
 from helpers.special_oracle import SPECIAL, constants
-from tapegrad.engine.kernels.language.library import COMPLEX_SCIPY, SCIPY
+from tapegrad.engine.kernels.language.library import COMPILED, COMPLEX_SCIPY, SCIPY
 from tapegrad.ops import ELEMENTWISE, Op, evaluate, names_in
 
 DIFFERENTIABLE = [
@@ -71,7 +70,7 @@ def calls_scipy(op: Op) -> bool:
 
 def has_slow_oracle(op: Op) -> bool:
     """Return whether mpmath takes long for a row: for SciPy's functions and for derivatives of incomplete integrals."""
-    return calls_scipy(op) or op.name in INCOMPLETE
+    return calls_scipy(op) or op.name in COMPILED
 
 
 def digits(op: Op) -> int:

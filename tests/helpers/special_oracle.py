@@ -3,6 +3,7 @@
 import mpmath as mp
 import scipy.special
 
+from helpers.hypergeometric_oracle import HYPERGEOMETRIC
 from helpers.incomplete_oracle import INCOMPLETE, stdtr
 from tapegrad.ops import CONSTANTS
 
@@ -111,7 +112,7 @@ SPECIAL = {
     "betaincinv": _inverse("betaincinv", lambda a, b, x: mp.betainc(a, b, 0, x, regularized=True)),
     "betainccinv": _inverse("betainccinv", lambda a, b, x: mp.betainc(a, b, x, 1, regularized=True)),
     "stdtrit": _inverse("stdtrit", stdtr),
-    "hyp0f1": mp.hyp0f1, **INCOMPLETE,
+    "hyp0f1": mp.hyp0f1, **INCOMPLETE, **HYPERGEOMETRIC,
     "lgamma_half_step": lambda x: mp.loggamma(x + 0.5) - mp.loggamma(x) - mp.log(x) / 2,
     "normal_exponent": lambda x, mean, deviation: mp.log(deviation * mp.npdf(x, mean, deviation)),
 }  # fmt: skip

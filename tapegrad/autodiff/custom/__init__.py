@@ -11,6 +11,7 @@ In reading order; each imports only those above it:
     op                             a custom op: a call becomes an instruction
     custom_op                      the public function
     tensor_rules                   derivatives of derivatives
+    gauss_hypergeometric           an op for SciPy's function, imported when it is first asked for
 
 It imports `ops`, `engine`, `frontend`, and `autodiff` for the rules on Tensors.
 """

@@ -24,6 +24,7 @@ import tapegrad
 from tapegrad import Tensor
 from tapegrad.cli.generate.files import write
 from tapegrad.frontend.functions.elements.special import FUNCTIONS as SPECIAL
+from tapegrad.frontend.functions.elements.special_compositions import COMPOSED
 from tapegrad.frontend.numpy_face.numpy_protocols import CREATION, FUNCTIONS
 from tapegrad.frontend.tensor import tensor
 from tapegrad.ops import ELEMENTWISE
@@ -41,7 +42,8 @@ def _by_name(names: dict[str, str]) -> dict[str, str]:
 _PARAMETERS = _by_name(
     {
         "ArrayLike": "a a1 a2 array array.object ary atol b base condition dx exponent fill_value m other prototype q"
-        " delta df lmbda p r rtol start start_or_stop step stop v value where x x1 x2 x3 y",
+        " alpha beta c d delta df dfd dfn gamma gdtr.b lmbda nc p phi r rtol s sigma start start_or_stop step stop"
+        " theta u v value where x x1 x2 x3 y",
         "ArrayLike | None": "a_max a_min append arange.stop aweights corrcoef.y cov.y cumulative_trapezoid.x fweights"
         " gradient initial logsumexp.b max mean min prepend sorter to_begin to_end trapezoid.x weights",
         "npt.ArrayLike": "asarray.a data",
@@ -147,7 +149,7 @@ _RESULTS |= _by_name(
         " radians real round",
         "Tensor | Booleans": "signbit",
         "tuple[Tensor, Tensor]": "divmod fresnel modf shichi sici",
-        "tuple[Tensor, Tensor, Tensor, Tensor]": "airy airye",
+        "tuple[Tensor, Tensor, Tensor, Tensor]": "airy airye ellipj",
         "tuple[Tensor, Tensor | npt.NDArray[np.intc]]": "frexp",
         "Tensor | npt.NDArray[Any]": "bitwise_and bitwise_count bitwise_or bitwise_xor gcd invert lcm left_shift"
         " right_shift Tensor.__lshift__ Tensor.__rlshift__ Tensor.__rshift__ Tensor.__rrshift__",
@@ -156,7 +158,8 @@ _RESULTS |= _by_name(
 )
 _RESULTS |= _by_name(
     {
-        "Tensor": "apply_over_axes choose compress fdtr fdtrc polyadd polyder polygamma polyint polysub polyval take"
+        "Tensor": " ".join(COMPOSED)
+        + " apply_over_axes choose compress fdtr fdtrc polyadd polyder polygamma polyint polysub polyval take"
         " zeta",
         "Tensor | Indices": "digitize searchsorted",
         "Tensor | tuple[Any, ...]": "gradient intersect1d polyfit unique",

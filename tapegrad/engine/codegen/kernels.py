@@ -151,6 +151,8 @@ def _fill(names: Iterable[str]) -> None:
             _compile_loops(name)
         elif name in library.RESULTS:
             _compile_result(name)
+        elif name in library.OF_DEGREE:
+            _compile_of_degree(name)
         elif name in library.PARTS:
             _compile_part(name)
         elif address := openblas.address(name) if name in library.FORTRAN else 0:
@@ -172,12 +174,28 @@ def _compile_result(name: str) -> None:
     """Enter a loop that keeps one result of SciPy's, whose addresses are its data."""
     loop = compiler.compile_c_function(loops.one_result)
     for dtype in library_loops.element_types(name):
-        fields = (*library_loops.loop_of(name, dtype), library.RESULTS[name], library_loops.ufunc(name).nout)
+        function = library_loops.ufunc(name)
+        fields = (*library_loops.loop_of(name, dtype), library.RESULTS[name], function.nout, function.nin)
         _results.append(np.array(fields, np.int64))
         library_loops.enter(name, loop, dtype, data=int(_results[-1].ctypes.data))
 
 
 _results: list[np.ndarray] = []  # the data of these loops, for as long as the process lives
+
+
+@functools.cache
+def _compile_of_degree(name: str) -> None:
+    """Enter loops that convert operands to integers for SciPy's, whose addresses are their data."""
+    types = library.OF_DEGREE[name]
+    fields = (
+        *library_loops.loop_of_degree(name),
+        len(types) - 3,
+        sum(1 << j for j, code in enumerate(types) if code == "l"),
+    )
+    _results.append(np.array(fields, np.int64))
+    for dtype, loop in loops.OF_DEGREE.items():
+        address = compiler.compile_c_function(loop)
+        library_loops.enter(name, address, dtype, data=int(_results[-1].ctypes.data))
 
 
 @functools.cache
@@ -190,7 +208,7 @@ def _compile_part(name: str) -> None:
 def library_functions() -> list[Callable[..., int]]:
     """Return the functions that are compiled for entries of library loops."""
     own = (*map(_special_loop, library.COMPILED), *map(_part, library.PARTS))
-    return [*own, loops.one_result, *loops.NARROW.values()]
+    return [*own, loops.one_result, *loops.OF_DEGREE.values(), *loops.NARROW.values()]
 
 
 def _special_loop(name: str) -> Callable[..., int]:

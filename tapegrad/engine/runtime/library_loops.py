@@ -17,6 +17,7 @@ from tapegrad.engine.kernels.language.library import (
     COMPLEX_SCIPY,
     COMPLEX_SIGNATURES,
     FORTRAN,
+    OF_DEGREE,
     SCIPY,
     SIGNATURES,
     SIZE,
@@ -94,6 +95,17 @@ def loop_of(name: str, dtype: str) -> tuple[int, int]:
     types += types[-1] * (function.nout - 1)
     if dtype in "fF":
         types = types.replace("d", "f").replace("D", "F")
+    fields = _loop(function, types)
+    _check(function, types, fields)
+    return fields
+
+
+def loop_of_degree(name: str) -> tuple[int, int]:
+    """Return the addresses of a ufunc's loop of which operands are integers, and of its data."""
+    function = ufunc(name)
+    types = next(
+        (each for code in "lqp" if (each := OF_DEGREE[name].replace("l", code)) in function.types), ""
+    )
     fields = _loop(function, types)
     _check(function, types, fields)
     return fields

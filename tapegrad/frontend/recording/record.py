@@ -151,9 +151,8 @@ def _operate_on_sparse(code: int, operands: Any) -> Any:
 
 def _knows_more(operand: Any) -> bool:
     """Return whether an operand has operators of its own that take Tensors."""
-    if is_xarray(operand) or is_sparse_tensor(operand):
-        return True
-    return not is_tensor(operand) and not is_sparse(operand) and has_own_operators(operand)
+    has_own = not is_tensor(operand) and not is_sparse(operand) and has_own_operators(operand)
+    return has_own or is_xarray(operand) or is_sparse_tensor(operand)
 
 
 def _write_slots_once(mode: Mode) -> None:

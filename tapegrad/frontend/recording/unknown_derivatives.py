@@ -15,13 +15,25 @@ from tapegrad.ops import Op
 from tapegrad.ops.documentation import arguments_of, doc_of
 
 # SciPy's names of functions whose rows have no public name.
-_SCIPY = {"zeta": "zeta", "riemann_zeta": "zeta"}
+_SCIPY = {
+    "zeta": "zeta",
+    "riemann_zeta": "zeta",
+    **{name: name for name in ("bdtr", "bdtrc", "nbdtr", "nbdtrc", "smirnov", "lpmv")},
+    **{f"spherical_{kind}n": f"spherical_{kind}n" for kind in "jyik"},
+    **{
+        f"eval_{name}": f"eval_{name}"
+        for name in ("legendre", "chebyt", "chebyu", "hermite", "hermitenorm", "genlaguerre", "gegenbauer")
+    },
+}
 # SciPy's names of functions of which rows are second derivatives, whose own derivatives are third ones.
 _SECOND_DERIVATIVES = {
     "igam_aa": "gammainc",
     **dict.fromkeys(("ibeta_aa", "ibeta_ab", "ibeta_bb"), "betainc"),
     **dict.fromkeys(("student_df_df", "student_score"), "stdtr"),
+    **dict.fromkeys(("hyp1f1_aa", "hyp1f1_ab", "hyp1f1_bb"), "hyp1f1"),
 }
+# The same of rows that are first derivatives.
+_FIRST_DERIVATIVES = {"ncx2_pdf": "chndtr", "nct_pdf": "nctdtr", "smirnov_slope": "smirnov"}
 
 
 def full_name(row: Op) -> str:
@@ -58,11 +70,15 @@ def _is_refused(value: Any) -> bool:
 def no_derivative(row: Op, operand: int) -> UnsupportedError:
     """Make the error for a requested derivative that is not known."""
     argument = arguments_of(row)[operand]
-    if row.name in _SECOND_DERIVATIVES:
-        return UnsupportedError(
-            f"scipy.special.{_SECOND_DERIVATIVES[row.name]}: no third derivative by {argument!r} is known;"
-            f" differentiate at most twice, or hold {argument!r} fixed with tapegrad.stop_gradient({argument})"
-        )
+    for rows, order, times in (
+        (_SECOND_DERIVATIVES, "third", "twice"),
+        (_FIRST_DERIVATIVES, "second", "once"),
+    ):
+        if row.name in rows:
+            return UnsupportedError(
+                f"scipy.special.{rows[row.name]}: no {order} derivative by {argument!r} is known;"
+                f" differentiate at most {times}, or hold {argument!r} fixed with tapegrad.stop_gradient({argument})"
+            )
     return _no_derivative(full_name(row), argument)
 
 

@@ -74,6 +74,176 @@ DOCS: dict[str, UfuncDoc] = {
         "(Tensor([0.50699675, 1.05725088]), Tensor([-0.05277684,  0.83786694]))",
         f"shi, chi : Tensor\n    {_OF_COMPLEX}",
     ),
+    "chdtr": UfuncDoc(
+        "Compute the distribution function of chi-squared with `v` degrees of freedom.",
+        "``gammainc(v/2, x/2)``, and so are the derivatives.",
+        ">>> tg.special.chdtr(2, tg.tensor([0.5, 1.0]))\nTensor([0.22119922, 0.39346934])",
+    ),
+    "chdtrc": UfuncDoc(
+        "Compute one minus the distribution function of chi-squared, without cancellation.",
+        "``gammaincc(v/2, x/2)``, and so are the derivatives.",
+        ">>> tg.special.chdtrc(2, tg.tensor([0.5, 1.0]))\nTensor([0.77880078, 0.60653066])",
+    ),
+    "chdtri": UfuncDoc(
+        "Compute the inverse of `chdtrc` by its second argument.",
+        "``2*gammainccinv(v/2, p)``, and so are the derivatives.",
+        ">>> tg.special.chdtri(2, tg.tensor([0.5, 0.1]))\nTensor([1.38629436, 4.60517019])",
+    ),
+    "gdtr": UfuncDoc(
+        "Compute the distribution function of the gamma distribution of rate `a` and shape `b`.",
+        "``gammainc(b, a*x)``, and so are the derivatives.",
+        ">>> tg.special.gdtr(1.0, 2.0, tg.tensor([0.5, 1.0]))\nTensor([0.09020401, 0.26424112])",
+    ),
+    "gdtrc": UfuncDoc(
+        "Compute one minus the distribution function of the gamma distribution, without cancellation.",
+        "``gammaincc(b, a*x)``, and so are the derivatives.",
+        ">>> tg.special.gdtrc(1.0, 2.0, tg.tensor([0.5, 1.0]))\nTensor([0.90979599, 0.73575888])",
+    ),
+    "gdtrix": UfuncDoc(
+        "Compute the inverse of `gdtr` by its third argument.",
+        "``gammaincinv(b, p)/a``, and so are the derivatives.",
+        ">>> tg.special.gdtrix(1.0, 2.0, tg.tensor([0.5, 0.9]))\nTensor([1.67834699, 3.88972017])",
+    ),
+    "pdtr": UfuncDoc(
+        "Compute the distribution function of Poisson's distribution of mean `m`.",
+        "``gammaincc(floor(k)+1, m)``. The counts `k` are constants.",
+        ">>> tg.special.pdtr(2, tg.tensor([0.5, 1.0]))\nTensor([0.98561232, 0.9196986 ])",
+    ),
+    "pdtrc": UfuncDoc(
+        "Compute one minus the distribution function of Poisson's distribution, without cancellation.",
+        "``gammainc(floor(k)+1, m)``. The counts `k` are constants.",
+        ">>> tg.special.pdtrc(2, tg.tensor([0.5, 1.0]))\nTensor([0.01438768, 0.0803014 ])",
+    ),
+    "pdtri": UfuncDoc(
+        "Compute the inverse of `pdtr` by its second argument.",
+        "``gammainccinv(floor(k)+1, y)``. The counts `k` are constants.",
+        ">>> tg.special.pdtri(2, tg.tensor([0.5, 0.9]))\nTensor([2.67406031, 1.10206533])",
+    ),
+    "bdtr": UfuncDoc(
+        "Compute the distribution function of the binomial distribution of `n` trials.",
+        "The derivative by `p` is minus a beta density. `k` and `n` are constants, and `n` is whole.",
+        ">>> tg.special.bdtr(1, 3, tg.tensor([0.2, 0.5]))\nTensor([0.896, 0.5  ])",
+    ),
+    "bdtrc": UfuncDoc(
+        "Compute one minus the distribution function of the binomial distribution, without cancellation.",
+        "The derivative by `p` is a beta density. `k` and `n` are constants, and `n` is whole.",
+        ">>> tg.special.bdtrc(1, 3, tg.tensor([0.2, 0.5]))\nTensor([0.104, 0.5  ])",
+    ),
+    "nbdtr": UfuncDoc(
+        "Compute the distribution function of failures before `n` successes, the negative binomial one.",
+        "The derivative by `p` is a beta density. `k` and `n` are whole constants.",
+        ">>> tg.special.nbdtr(1, 3, tg.tensor([0.2, 0.5]))\nTensor([0.0272, 0.3125])",
+    ),
+    "nbdtrc": UfuncDoc(
+        "Compute one minus the negative binomial distribution function, without cancellation.",
+        "The derivative by `p` is minus a beta density. `k` and `n` are whole constants.",
+        ">>> tg.special.nbdtrc(1, 3, tg.tensor([0.2, 0.5]))\nTensor([0.9728, 0.6875])",
+    ),
+    "smirnov": UfuncDoc(
+        "Compute the share above `d` of the one-sided Kolmogorov-Smirnov statistic of `n` samples.",
+        "The first derivative by `d` is known; a second one is refused. `n` is a whole constant.",
+        ">>> tg.special.smirnov(4, tg.tensor([0.2, 0.5]))\nTensor([0.6544 , 0.09375])",
+    ),
+    "eval_legendre": UfuncDoc(
+        "Compute Legendre polynomials of degree `n`.",
+        "Derivative: DLMF 18.9.19. Degrees are whole constants.",
+        ">>> tg.special.eval_legendre(2, tg.tensor([0.5, 1.0]))\nTensor([-0.125,  1.   ])",
+    ),
+    "eval_chebyt": UfuncDoc(
+        "Compute Chebyshev polynomials of the first kind of degree `n`.",
+        "Derivative: DLMF 18.9.21. Degrees are whole constants.",
+        ">>> tg.special.eval_chebyt(2, tg.tensor([0.5, 1.0]))\nTensor([-0.5,  1. ])",
+    ),
+    "eval_chebyu": UfuncDoc(
+        "Compute Chebyshev polynomials of the second kind of degree `n`.",
+        "Derivative: DLMF 18.9.19. Degrees are whole constants.",
+        ">>> tg.special.eval_chebyu(2, tg.tensor([0.5, 1.0]))\nTensor([0., 3.])",
+    ),
+    "eval_chebyc": UfuncDoc(
+        "Compute Chebyshev polynomials of the first kind on the interval from -2 to 2.",
+        "``2*eval_chebyt(n, x/2)``. Degrees are whole constants.",
+        ">>> tg.special.eval_chebyc(2, tg.tensor([0.5, 2.0]))\nTensor([-1.75,  2.  ])",
+    ),
+    "eval_chebys": UfuncDoc(
+        "Compute Chebyshev polynomials of the second kind on the interval from -2 to 2.",
+        "``eval_chebyu(n, x/2)``. Degrees are whole constants.",
+        ">>> tg.special.eval_chebys(2, tg.tensor([0.5, 2.0]))\nTensor([-0.75,  3.  ])",
+    ),
+    "eval_hermite": UfuncDoc(
+        "Compute Hermite polynomials of degree `n`, as physicists define them.",
+        "Derivative: DLMF 18.9.25. Degrees are whole constants.",
+        ">>> tg.special.eval_hermite(2, tg.tensor([0.5, 1.0]))\nTensor([-1.,  2.])",
+    ),
+    "eval_hermitenorm": UfuncDoc(
+        "Compute Hermite polynomials of degree `n`, as probabilists define them.",
+        "Derivative: DLMF 18.9.27. Degrees are whole constants.",
+        ">>> tg.special.eval_hermitenorm(2, tg.tensor([0.5, 1.0]))\nTensor([-0.75,  0.  ])",
+    ),
+    "eval_laguerre": UfuncDoc(
+        "Compute Laguerre polynomials of degree `n`.",
+        "``eval_genlaguerre(n, 0, x)``. Degrees are whole constants.",
+        ">>> tg.special.eval_laguerre(2, tg.tensor([0.5, 1.0]))\nTensor([ 0.125, -0.5  ])",
+    ),
+    "eval_genlaguerre": UfuncDoc(
+        "Compute generalised Laguerre polynomials of degree `n`.",
+        "Derivative: DLMF 18.9.23. Degrees are whole constants. So is `alpha`.",
+        ">>> tg.special.eval_genlaguerre(2, 0.5, tg.tensor([0.5, 1.0]))\nTensor([ 0.75 , -0.125])",
+    ),
+    "eval_gegenbauer": UfuncDoc(
+        "Compute Gegenbauer polynomials of degree `n`.",
+        "Derivative: DLMF 18.9.19. Degrees are whole constants. So is `alpha`.",
+        ">>> tg.special.eval_gegenbauer(2, 0.5, tg.tensor([0.5, 1.0]))\nTensor([-0.125,  1.   ])",
+    ),
+    "eval_jacobi": UfuncDoc(
+        "Compute Jacobi polynomials of degree `n`.",
+        "Composed by the recurrence that SciPy computes, and so are the derivatives by `alpha`, `beta` and `x`."
+        " Degrees are\nwhole constants.",
+        ">>> tg.special.eval_jacobi(2, 0.5, 1.5, tg.tensor([0.5, 1.0]))\nTensor([-0.3125,  1.875 ])",
+    ),
+    "eval_sh_legendre": UfuncDoc(
+        "Compute Legendre polynomials on the interval from 0 to 1.",
+        "``eval_legendre(n, 2*x-1)``. Degrees are whole constants.",
+        ">>> tg.special.eval_sh_legendre(2, tg.tensor([0.5, 1.0]))\nTensor([-0.5,  1. ])",
+    ),
+    "eval_sh_chebyt": UfuncDoc(
+        "Compute Chebyshev polynomials of the first kind on the interval from 0 to 1.",
+        "``eval_chebyt(n, 2*x-1)``. Degrees are whole constants.",
+        ">>> tg.special.eval_sh_chebyt(2, tg.tensor([0.5, 1.0]))\nTensor([-1.,  1.])",
+    ),
+    "eval_sh_chebyu": UfuncDoc(
+        "Compute Chebyshev polynomials of the second kind on the interval from 0 to 1.",
+        "``eval_chebyu(n, 2*x-1)``. Degrees are whole constants.",
+        ">>> tg.special.eval_sh_chebyu(2, tg.tensor([0.5, 1.0]))\nTensor([-1.,  3.])",
+    ),
+    "eval_sh_jacobi": UfuncDoc(
+        "Compute Jacobi polynomials on the interval from 0 to 1.",
+        "``eval_jacobi(n, p-q, q-1, 2*x-1) / binom(2*n+p-1, n)``. Degrees are whole constants.",
+        ">>> tg.special.eval_sh_jacobi(2, 2.5, 1.5, tg.tensor([0.5, 1.0]))\nTensor([-0.0530303 ,  0.24242424])",
+    ),
+    "lpmv": UfuncDoc(
+        "Compute associated Legendre functions of whole order `m` and real degree `v`.",
+        "Derivative: DLMF 14.10.2, at -1 and 1 its limit. `m` and `v` are constants.",
+        ">>> tg.special.lpmv(1, 2.0, tg.tensor([0.5, -0.5]))\nTensor([-1.29903811,  1.29903811])",
+    ),
+    "voigt_profile": UfuncDoc(
+        "Compute the Voigt profile: a normal density folded with Cauchy's of width `gamma`.",
+        "The real part of `wofz`. At ``sigma = 0`` it is Cauchy's density, where derivatives by `sigma` are right up\n"
+        "to the third.",
+        ">>> tg.special.voigt_profile(tg.tensor([0.0, 1.0]), 1.0, 0.5)\nTensor([0.27895547, 0.20017964])",
+    ),
+    "hyp2f1": UfuncDoc(
+        "Compute Gauss's hypergeometric function.",
+        "By `z` the derivative is ``a*b/c * hyp2f1(a+1, b+1, c+1, z)`` (DLMF 15.5.1), of any order where `a`, `b` and\n"
+        "`c` are constants. By them two derivatives are sums of series for `z` below 1. Where the series is too long,\n"
+        "near 1, an error says so.",
+        ">>> tg.special.hyp2f1(1.0, 2.0, 3.0, tg.tensor([0.5, -1.0]))\nTensor([1.54517744, 0.61370564])",
+    ),
+    "ellipj": UfuncDoc(
+        "Compute Jacobi's elliptic functions sn, cn, dn, and the amplitude.",
+        "Derivatives by `u`: DLMF 22.13.1. Those by `m` follow from ``ellipkinc(ph, m) = u``.\n\n" + _EACH,
+        ">>> sn, cn, dn, ph = tg.special.ellipj(tg.tensor([0.5, 1.0]), 0.3)\n>>> sn\nTensor([0.47421562, 0.81877071])",
+        "sn, cn, dn, ph : Tensor",
+    ),
     "divmod": UfuncDoc(
         "Compute quotient and remainder of a division, rounded down, as ``divmod(x1, x2)`` does.",
         "The quotient has the derivative 0; the remainder has 1 by `x1` and ``-floor(x1/x2)`` by `x2`.",

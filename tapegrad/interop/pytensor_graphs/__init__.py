@@ -4,7 +4,6 @@ In reading order; each imports only those above it:
 
     generations                    what differs between PyTensor 2 and 3
     dispatch                       `tapegrad_funcify`: Ops as functions or text
-    hypergeometric                 an op, imported when it is first asked for
     functions                      what the text calls beside NumPy
     loops                          Scan
     writer                         graphs as text, and as functions

@@ -5,14 +5,12 @@ graph is recorded.
 """
 
 import functools
-import importlib
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import scipy.sparse  # noqa: TID253  this module itself is imported late
-import scipy.special  # noqa: TID253
 
 from tapegrad import linalg
 from tapegrad.frontend.conversions.creation import array
@@ -140,16 +138,6 @@ def check(x: Any, message: str, *conditions: Any) -> Any:
     for condition in scalars[1:]:
         holds = holds & condition
     return np.where(holds, x, np.nan)
-
-
-def hyp2f1(*operands: Any) -> Any:
-    """Return Gauss's hypergeometric function. Of Tensors it is an op that Numba compiles when it is first asked for."""
-    if not any(map(is_tensor, operands)):
-        return scipy.special.hyp2f1(*operands)
-    op = importlib.import_module("tapegrad.interop.pytensor_graphs.hypergeometric").OP
-    shape = np.broadcast_shapes(*map(np.shape, operands))
-    flat = [np.reshape(np.broadcast_to(x * 1.0, shape), (-1,)) for x in operands]
-    return np.reshape(op(*flat), shape)
 
 
 def log_add_exp(*xs: Any) -> Any:

@@ -12,11 +12,13 @@ _BINARY = ("logaddexp2", "remainder", "fmod", "floor_divide", "nextafter")
 
 # SciPy's functions: names in formulas, and names in `scipy.special._ufuncs`
 _SCIPY_UNARY = {
-    "lgamma": "gammaln", "digamma": "psi", "riemann_zeta": "_riemann_zeta",
+    "lgamma": "gammaln", "digamma": "psi", "riemann_zeta": "_riemann_zeta", "kolmogorov_slope": "_kolmogp",
     **{name: name for name in (
         "erf", "erfc", "erfcx", "erfinv", "erfcinv", "ndtr", "log_ndtr", "ndtri", "logit", "log_expit", "entr",
         "exprel", "cosm1", "gamma", "rgamma", "gammasgn", "j0", "j1", "y0", "y1", "i0", "i1", "i0e", "i1e", "k0", "k1",
-        "dawsn", "expi", "exp1", "spence", "ellipk", "ellipe", "loggamma", "erfi",
+        "dawsn", "expi", "exp1", "spence", "ellipk", "ellipe", "loggamma", "erfi", "exp10", "k0e", "k1e", "ellipkm1",
+        "sindg", "cosdg", "tandg", "cotdg", "ndtri_exp", "wrightomega", "kolmogorov", "ber", "bei", "ker", "kei",
+        "berp", "beip", "kerp", "keip",
     )},
 }  # fmt: skip
 # SciPy's functions of several results: the function by each, in their order
@@ -27,18 +29,43 @@ _SEVERAL = {
     "sici": ("sici_s", "sici_c"),
     "shichi": ("shichi_s", "shichi_c"),
 }
+_JACOBI = ("ellipj_sn", "ellipj_cn", "ellipj_dn", "ellipj_ph")
 # Functions that are one result of such a function: its position
-RESULTS: dict[str, int] = {name: k for names in _SEVERAL.values() for k, name in enumerate(names)}
+_IN_PLANE = {name: k for names in _SEVERAL.values() for k, name in enumerate(names)}
+RESULTS: dict[str, int] = {**_IN_PLANE, **{name: k for k, name in enumerate(_JACOBI)}}
 _SCIPY_UNARY |= {name: several for several, names in _SEVERAL.items() for name in names}
 _SCIPY_BINARY = {
     "zeta": "_zeta",
     **{name: name for name in (
         "owens_t", "xlogy", "xlog1py", "rel_entr", "kl_div", "poch", "beta", "betaln", "gammainc", "gammaincc",
         "stdtr", "jv", "yv", "iv", "ive", "kv", "kve", "jve", "yve", "hyp0f1", "binom", "boxcox", "expn",
-        "inv_boxcox", "huber", "pseudo_huber", "gammaincinv", "gammainccinv", "stdtrit",
+        "inv_boxcox", "huber", "pseudo_huber", "gammaincinv", "gammainccinv", "stdtrit", "boxcox1p", "inv_boxcox1p",
+        "powm1", "agm", "struve", "modstruve", "ellipkinc", "ellipeinc", "tklmbda",
+    )},
+    **dict.fromkeys(_JACOBI, "ellipj"),
+}  # fmt: skip
+_SCIPY_TERNARY = {
+    "ncx2_pdf": "_ncx2_pdf", "nct_pdf": "_nct_pdf",
+    **{name: name for name in (
+        "betainc", "betaincc", "betaincinv", "betainccinv", "radian", "hyp1f1", "hyperu", "fdtri",
+        "chndtr", "nctdtr", "lpmv",
     )},
 }  # fmt: skip
-_SCIPY_TERNARY = {name: name for name in ("betainc", "betaincc", "betaincinv", "betainccinv")}
+# Functions of which operands are whole numbers, as degrees and orders are: they have a loop over integers
+_OF_DEGREE_AND_ONE = {
+    "smirnov_slope": "_smirnovp", "smirnov": "smirnov",
+    **{f"spherical_{kind}n": f"_spherical_{kind}n" for kind in "jyik"},
+    **{f"eval_{name}": f"eval_{name}" for name in ("legendre", "chebyt", "chebyu", "hermite", "hermitenorm")},
+}  # fmt: skip
+_OF_DEGREE_AND_TWO = {name: name for name in ("eval_genlaguerre", "eval_gegenbauer")}
+_OF_TRIALS = {name: name for name in ("bdtr", "bdtrc", "nbdtr", "nbdtrc")}
+OF_DEGREE: dict[str, str] = {
+    **dict.fromkeys(_OF_DEGREE_AND_ONE, "ld->d"),
+    **dict.fromkeys(_OF_DEGREE_AND_TWO, "ldd->d"),
+    **{name: "lld->d" if name[0] == "n" else "dld->d" for name in _OF_TRIALS},
+}
+_SCIPY_BINARY |= _OF_DEGREE_AND_ONE
+_SCIPY_TERNARY |= _OF_DEGREE_AND_TWO | _OF_TRIALS
 SCIPY: dict[str, str] = {**_SCIPY_UNARY, **_SCIPY_BINARY, **_SCIPY_TERNARY}
 
 # Functions of `kernels.special`: the module of each
@@ -66,6 +93,8 @@ _COMPILED_TERNARY = {
         ),
         "incomplete_beta",
     ),
+    **dict.fromkeys(("hyp1f1_a", "hyp1f1_b", "hyp1f1_aa", "hyp1f1_ab", "hyp1f1_bb"), "confluent"),
+    **dict.fromkeys(("elliptic_first", "elliptic_second"), "elliptic"),
 }
 COMPILED: dict[str, str] = {**_COMPILED_BINARY, **_COMPILED_TERNARY}
 
@@ -88,7 +117,7 @@ COMPLEX_SIGNATURES: dict[str, str] = {
     **dict.fromkeys(
         (
             "erf", "erfc", "erfcx", "ndtr", "log_ndtr", "dawsn", "expi", "exp1", "spence", "lgamma", "digamma", "gamma",
-            "rgamma", "loggamma", "erfi", "wofz", *RESULTS,
+            "rgamma", "loggamma", "erfi", "wofz", *_IN_PLANE,
         ),
         "D->D",
     ),

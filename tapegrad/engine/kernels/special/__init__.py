@@ -11,5 +11,7 @@ In reading order; each imports only those above it:
     incomplete_gamma               derivatives of the incomplete gamma function by its parameter
     incomplete_beta                derivatives of the incomplete beta function by its parameters
     students_t                     derivatives of Student's distribution by the degrees of freedom
+    confluent                      derivatives of Kummer's function by its parameters
+    elliptic                       derivatives of elliptic integrals by the parameter m
     loops                          loops over elements
 """

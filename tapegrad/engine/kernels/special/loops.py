@@ -1,7 +1,8 @@
 """Loops of the functions of this folder over elements, with the arguments of NumPy's inner loops.
 
 Functions are compiled for float64 only. The loop over float32 converts an element and calls that over float64, whose
-address is its data. Another loop keeps one result of a loop of SciPy's that has several.
+address is its data. Another loop keeps one result of a loop of SciPy's that has several, and another one converts
+operands to the integers that a loop of SciPy's takes.
 """
 
 from collections.abc import Callable
@@ -81,17 +82,59 @@ def _narrow_loop(arity: int) -> Callable[..., int]:
 NARROW: dict[int, Callable[..., int]] = {arity: _narrow_loop(arity) for arity in (2, 3)}
 
 
-def one_result(lines: int, counts: int, strides: int, data: int) -> int:
-    """Call a loop of one operand and several results, of which all but one are written over each other.
+def _loop_of_degree(zero: Any, name: str) -> Callable[..., int]:
+    """Make the loop over numbers like `zero` of functions of which operands are whole numbers.
 
-    `data` has four fields: the address of the loop, that of its data, the position of the result, their number.
+    `data` has four fields: the address of the loop over integers and float64, that of its data, the number of operands,
+    and a bit for each whole one. Where one of these is negative or no number the result is nan.
     """
-    addresses, steps, unused = stack_i64(8), stack_i64(8), stack_i64(2)
-    for k in range(1, load_i64(data, 3) + 1):
+
+    def loop(lines: int, counts: int, strides: int, data: int) -> int:
+        elements, addresses, steps, one = stack_i64(4), stack_i64(4), stack_i64(4), stack_i64(1)
+        store_i64(one, 0, 1)
+        arity, wholes = load_i64(data, 2), load_i64(data, 3)
+        for j in range(arity + 1):
+            store_i64(addresses, j, elements + 8 * j)
+            store_i64(steps, j, 0)  # SciPy's loops may move the addresses on
+        for i in range(load_i64(counts, 0)):
+            y, is_wrong = np.nan, 0
+            for j in range(arity):
+                x = np.float64(load_at(load_i64(lines, j), i * load_i64(strides, j), zero))
+                if (wholes >> j) & 1 == 0:
+                    store_f64(elements, j, x)
+                elif x > -0.5 and x < _MAX_DEGREE:
+                    store_i64(elements, j, np.int64(np.rint(x)))
+                else:
+                    is_wrong = 1
+            if is_wrong == 0:
+                call_with_data(data, 0, addresses, one, steps)
+                y = load_f64(elements, arity)
+            store_at(load_i64(lines, arity), i * load_i64(strides, arity), y, zero)
+        return 0
+
+    loop.__name__ = loop.__qualname__ = name
+    return loop
+
+
+_MAX_DEGREE = 1e9
+OF_DEGREE: dict[str, Callable[..., int]] = {
+    "d": _loop_of_degree(_ZERO, "degree_loop_f64"),
+    "f": _loop_of_degree(_SINGLE_ZERO, "degree_loop_f32"),
+}
+
+
+def one_result(lines: int, counts: int, strides: int, data: int) -> int:
+    """Call a loop of several results, of which all but one are written over each other.
+
+    `data` has five fields: the address of the loop, that of its data, the position of the result, and the numbers of
+    results and operands.
+    """
+    addresses, steps, unused, operands = stack_i64(8), stack_i64(8), stack_i64(2), load_i64(data, 4)
+    for k in range(operands, operands + load_i64(data, 3)):
         store_i64(addresses, k, unused)
         store_i64(steps, k, 0)
-    kept = load_i64(data, 2) + 1
-    for k, line in ((0, 0), (kept, 1)):
+    for line in range(operands + 1):
+        k = line if line < operands else operands + load_i64(data, 2)
         store_i64(addresses, k, load_i64(lines, line))
         store_i64(steps, k, load_i64(strides, line))
     call_with_data(data, 0, addresses, counts, steps)

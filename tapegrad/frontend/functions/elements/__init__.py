@@ -7,6 +7,7 @@ In reading order; each imports only those above it:
     number_parts                   ufuncs composed of others
     rounding                       rounding, and replacement of numbers that are not finite
     scimath                        functions of ``numpy.emath``: complex outside of their real domain
+    special_compositions           special functions composed of others, and of whole numbers
     special                        special functions by SciPy's names
     ufunc_methods                  ``np.add.reduce`` and its like
 """

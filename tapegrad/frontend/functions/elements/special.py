@@ -8,6 +8,12 @@ import numpy as np
 
 from tapegrad.engine.runtime import library_loops
 from tapegrad.errors import UnsupportedError
+from tapegrad.frontend.functions.elements.special_compositions import (
+    COMPOSED,
+    diric,
+    sph_harm_y,
+    whole_number,
+)
 from tapegrad.frontend.functions.reductions.exponentials import log_softmax, logsumexp, softmax
 from tapegrad.frontend.functions.reductions.lines import floating
 from tapegrad.frontend.functions.reductions.reductions import sum
@@ -424,18 +430,22 @@ def fdtrc(dfn: Any, dfd: Any, x: Any, out: Any = None) -> Any:
     return result if out is None else deliver(result, out, name="scipy.special.fdtrc")
 
 
-def _of_several_results(name: str, argument: str, *rows: str) -> Callable[..., tuple[Any, ...]]:
-    """Make a function of one argument whose results are those of rows."""
-    functions, path = [ELEMENTWISE[row] for row in rows], f"scipy.special.{name}"
+def _of_several_results(name: str, arguments: str, *rows: str) -> Callable[..., tuple[Any, ...]]:
+    """Make a function whose results are those of rows."""
+    functions, path, names = (
+        [ELEMENTWISE[row] for row in rows],
+        f"scipy.special.{name}",
+        tuple(arguments.split()),
+    )
 
-    def function(x: Any, /, *out: Any, **options: Any) -> tuple[Any, ...]:
-        if out or options:
+    def function(*operands: Any, **options: Any) -> tuple[Any, ...]:
+        if options or len(operands) != len(names):
             ufunc = Ufunc(path, function, library_loops.ufunc(rows[0]))
-            return cast(tuple[Any, ...], with_arguments(ufunc)(x, *out, **options))
-        return tuple([each(x) for each in functions])
+            return cast(tuple[Any, ...], with_arguments(ufunc)(*operands, **options))
+        return tuple([each(*operands) for each in functions])
 
-    vars(function)["__signature__"] = signature_of((argument,), len(rows))
-    describe_as(function, path, (argument,), len(rows))
+    vars(function)["__signature__"] = signature_of(names, len(rows))
+    describe_as(function, path, names, len(rows))
     return renamed(function, name)
 
 
@@ -444,10 +454,91 @@ airye = _of_several_results("airye", "z", "airye_ai", "airye_ai_dot", "airye_bi"
 fresnel = _of_several_results("fresnel", "z", "fresnel_s", "fresnel_c")
 sici = _of_several_results("sici", "x", "sici_s", "sici_c")
 shichi = _of_several_results("shichi", "x", "shichi_s", "shichi_c")
+ellipj = _of_several_results("ellipj", "u m", *(f"ellipj_{result}" for result in ("sn", "cn", "dn", "ph")))
+
+
+def spherical_jn(n: Any, z: Any, derivative: bool = False) -> Any:
+    """Compute the spherical Bessel function of the first kind of whole order `n`.
+
+    Parameters
+    ----------
+    n : int or array_like of int
+        Orders from 0 on; constants.
+    z : Tensor or array_like
+        Elements to compute it of; broadcasts with `n`.
+    derivative : bool, default False
+        Whether to compute the derivative by `z` instead.
+
+    Returns
+    -------
+    Tensor
+        Has the shape that the operands broadcast to. SciPy's values are nan for some negative `z`.
+
+    Raises
+    ------
+    ValueError
+        For orders that are not whole numbers from 0 on.
+
+    Notes
+    -----
+    Derivatives are functions of the orders ``n-1`` and ``n+1`` (DLMF 10.51.2 and 10.51.5), at 0 as well.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.special.spherical_jn(1, tg.tensor([0.0, 1.0]))
+    Tensor([0.        , 0.30116868])
+    """
+    return _spherical("j", n, z, derivative)
+
+
+def _spherical(kind: str, n: Any, z: Any, derivative: bool) -> Any:
+    name = f"spherical_{kind}n"
+    order = whole_number(name, "n", n)
+    if not derivative:
+        return as_tensor(ELEMENTWISE[name](order, z), f"scipy.special.{name}")
+    below = order * ELEMENTWISE[name](np.maximum(order - 1.0, 0.0), z)
+    above = (order + 1.0) * ELEMENTWISE[name](order + 1.0, z)
+    total = below - above if kind in "jy" else below + above
+    return total / (-2.0 * order - 1.0 if kind == "k" else 2.0 * order + 1.0)
+
+
+@like(
+    spherical_jn, ("Bessel function of the first kind", "Bessel function of the second kind"),
+    (" SciPy's values are nan for some negative `z`.", ""), (", at 0 as well", ""),
+    examples=">>> tg.special.spherical_yn(1, tg.tensor([1.0, 2.0]))\nTensor([-1.38177329, -0.350612  ])",
+)  # fmt: skip
+def spherical_yn(n: Any, z: Any, derivative: bool = False) -> Any:
+    return _spherical("y", n, z, derivative)
+
+
+@like(
+    spherical_jn, ("spherical Bessel", "modified spherical Bessel"),
+    examples=">>> tg.special.spherical_in(1, tg.tensor([0.0, 1.0]))\nTensor([0.        , 0.36787944])",
+)  # fmt: skip
+def spherical_in(n: Any, z: Any, derivative: bool = False) -> Any:
+    return _spherical("i", n, z, derivative)
+
+
+@like(
+    spherical_yn, ("spherical Bessel", "modified spherical Bessel"),
+    examples=">>> tg.special.spherical_kn(1, tg.tensor([1.0, 2.0]))\nTensor([1.15572735, 0.15943812])",
+)  # fmt: skip
+def spherical_kn(n: Any, z: Any, derivative: bool = False) -> Any:
+    return _spherical("k", n, z, derivative)
+
 
 _ROWS = {row.name: ELEMENTWISE[row.name] for row in ROWS if row.home == "tapegrad.special"}
+_MORE: dict[str, Callable[..., Any]] = {
+    **COMPOSED,
+    **{
+        function.__name__: function
+        for function in (diric, ellipj, sph_harm_y, spherical_in, spherical_jn, spherical_kn, spherical_yn)
+    },
+}
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     **_ROWS,
+    **_MORE,
     **{
         name: ELEMENTWISE[name]
         for name in ("cbrt", "digamma", "erf", "erfc", "exp2", "expm1", "log1p", "sinc", "softplus")
@@ -478,6 +569,6 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 # Functions that are public in `tapegrad.special` only; the others are public in `tapegrad`, too.
 OWN = (
-    *_ROWS.values(), airy, airye, comb, expn, factorial, fdtr, fdtrc, fresnel, kn, lambertw, multigammaln, polygamma,
-    shichi, sici, yn, zeta,
+    *_ROWS.values(), *_MORE.values(), airy, airye, comb, expn, factorial, fdtr, fdtrc, fresnel, kn, lambertw,
+    multigammaln, polygamma, shichi, sici, yn, zeta,
 )  # fmt: skip

@@ -1,6 +1,8 @@
-"""Gauss's hypergeometric function as an op: values by SciPy, two derivatives by a, b and c by its series.
+"""Gauss's hypergeometric function as custom ops: values by SciPy, two derivatives by a, b and c by its series.
 
 Derivatives by z are the function at parameters greater by one (DLMF 15.5.1): ``a*b/c * hyp2f1(a+1, b+1, c+1, z)``.
+Where a, b and c are constants these are all that is computed, of any order. Where the series of the other derivatives
+does not end, near and at ``z = 1``, an error names the function.
 """
 
 import ctypes
@@ -13,8 +15,14 @@ from numba.extending import get_cython_function_address
 
 from tapegrad.autodiff.custom.custom_op import custom_op
 from tapegrad.errors import UnsupportedError
+from tapegrad.frontend.recording.shape import broadcast_to, reshape
+from tapegrad.frontend.tensor.tensor import Tensor
 
 _MAX_TERMS = 1_000_000
+_LONG_SERIES = (
+    "scipy.special.hyp2f1: the series of the derivatives by a, b and c does not end so near to z = 1, or beyond it;"
+    " hold a, b and c fixed with tapegrad.stop_gradient"
+)
 _value = ctypes.CFUNCTYPE(ctypes.c_double, *[ctypes.c_double] * 4, ctypes.c_int)(
     get_cython_function_address("scipy.special.cython_special", "__pyx_fuse_1hyp2f1")
 )
@@ -24,6 +32,8 @@ def _derivatives(a: float, b: float, c: float, z: float) -> tuple[float, float, 
     """Return the derivatives of the series by a, b and c for 0 <= z < 1; nan if it does not end."""
     t, t_a, t_b, t_c = 1.0, 0.0, 0.0, 0.0
     by_a, by_b, by_c = 0.0, 0.0, 0.0
+    if z >= 1.0 or math.isnan(a + b + c + z):
+        return math.nan, math.nan, math.nan
     for k in range(_MAX_TERMS):
         scale = z / ((c + k) * (k + 1.0))
         ratio = (a + k) * (b + k) * scale
@@ -59,6 +69,8 @@ def _vjp(y_bar: Any, y: Any, a: Any, b: Any, c: Any, z: Any) -> Any:
             factor = (1.0 - z[i]) ** -a[i]
             by_a = factor * by_a - np.log1p(-z[i]) * y[i]
             by_b, by_c = -factor * other, factor * (by_c + other)
+        if math.isnan(by_a + by_b + by_c) and math.isfinite(y[i]):
+            raise ValueError(_LONG_SERIES)
         by_z = a[i] * b[i] / c[i] * _value(a[i] + 1.0, b[i] + 1.0, c[i] + 1.0, z[i], 0)
         a_bar[i], b_bar[i], c_bar[i], z_bar[i] = (
             y_bar[i] * by_a,
@@ -109,11 +121,11 @@ def _curvatures(a: Any, b: Any, c: Any, z: Any) -> Any:
     return result
 
 
-def _second_vjp(bars: Any, results: Any, y_bar: Any, y: Any, a: Any, b: Any, c: Any, z: Any) -> Any:
-    """Return the cotangents of the arguments of `_vjp`. That of y is counted to those that y is a function of."""
-    ones, further = np.ones(z.shape), (a + 1.0, b + 1.0, c + 1.0, z)
+def _hessian(y: Any, a: Any, b: Any, c: Any, z: Any) -> tuple[Any, ...]:
+    """Return the slopes by a, b, c and z, and for each argument the row of second derivatives."""
+    one, further = np.ones(z.shape), (a + 1.0, b + 1.0, c + 1.0, z)
     shifted, factor = OP(*further), a * b / c
-    by_a, by_b, by_c, by_z = _VJP(ones, shifted, *further)
+    by_a, by_b, by_c, by_z = _VJP(one, shifted, *further)
     of_z = (
         b / c * shifted + factor * by_a,
         a / c * shifted + factor * by_b,
@@ -122,19 +134,62 @@ def _second_vjp(bars: Any, results: Any, y_bar: Any, y: Any, a: Any, b: Any, c: 
     )
     aa, ab, ac, bb, bc, cc = _CURVATURES(a, b, c, z)
     symmetric = ((aa, ab, ac), (ab, bb, bc), (ac, bc, cc))
-    rows = [
-        _VJP(ones, y, a, b, c, z),
-        *((*row, last) for row, last in zip(symmetric, of_z[:3], strict=True)),
-        of_z,
-    ]
-    slopes, *seconds = (sum(bar * each for bar, each in zip(bars, row, strict=True)) for row in rows)
-    return slopes, None, *(y_bar * each for each in seconds)
+    rows = [(*row, last) for row, last in zip(symmetric, of_z[:3], strict=True)]
+    return _VJP(one, y, a, b, c, z), *rows, of_z
+
+
+def _dot(row: Any, others: Any) -> Any:
+    return sum(each * other for each, other in zip(row, others, strict=True) if other is not None)
+
+
+def _second_vjp(bars: Any, results: Any, y_bar: Any, y: Any, *xs: Any) -> Any:
+    """Return the cotangents of the arguments of `_vjp`. That of y is counted to those that y is a function of."""
+    slopes, *rows = _hessian(y, *xs)
+    return _dot(slopes, bars), None, *(y_bar * _dot(row, bars) for row in rows)
+
+
+def _second_jvp(dots: Any, results: Any, y_bar: Any, y: Any, *xs: Any) -> Any:
+    """Return the tangents of the results of `_vjp`, likewise."""
+    slopes, *rows = _hessian(y, *xs)
+    y_bar_dot, _, *x_dots = dots
+    return tuple(
+        y_bar_dot * slope + y_bar * _dot(row, x_dots) for slope, row in zip(slopes, rows, strict=True)
+    )
+
+
+def _jvp(x_dots: Any, y: Any, *xs: Any) -> Any:
+    return _dot(_VJP(np.ones(xs[3].shape), y, *xs), x_dots)
 
 
 def _no_third(*_: Any) -> NoReturn:
-    raise UnsupportedError("hyp2f1: first and second derivatives are known, a third one is not")
+    raise UnsupportedError(
+        "scipy.special.hyp2f1: first and second derivatives by a, b and c are known, a third one is not; hold them"
+        " fixed with tapegrad.stop_gradient"
+    )
 
 
-_CURVATURES = custom_op("hyp2f1_curvatures", numba.njit(_curvatures), _no_third)
-_VJP = custom_op("hyp2f1_vjp", numba.njit(_vjp), _second_vjp, differentiable=True)
-OP = custom_op("hyp2f1", numba.njit(_values), _VJP)  # of vectors a, b, c, and z < 1
+def _by_z(a: Any, b: Any, c: Any, z: Any) -> Any:
+    return a * b / c * _OF_Z(a + 1.0, b + 1.0, c + 1.0, z)
+
+
+def _vjp_of_z(y_bar: Any, y: Any, *xs: Any) -> Any:
+    return None, None, None, y_bar * _by_z(*xs)
+
+
+def _jvp_of_z(x_dots: Any, y: Any, *xs: Any) -> Any:
+    return x_dots[3] * _by_z(*xs)
+
+
+_compiled_values = numba.njit(_values)
+_CURVATURES = custom_op("hyp2f1_curvatures", numba.njit(_curvatures), _no_third, _no_third)
+_VJP = custom_op("hyp2f1_vjp", numba.njit(_vjp), _second_vjp, _second_jvp, differentiable=True)
+OP = custom_op("hyp2f1", _compiled_values, _VJP, _jvp, differentiable=True)  # of vectors a, b, c and z
+_OF_Z = custom_op("hyp2f1_of_z", _compiled_values, _vjp_of_z, _jvp_of_z, differentiable=True)
+
+
+def of_tensors(*operands: Tensor) -> Any:
+    """Return the function of Tensors that broadcast; of constants a, b and c by the op of z alone."""
+    shape = np.broadcast_shapes(*(x.shape for x in operands))
+    flat = [reshape(broadcast_to(x.astype(np.float64), shape), (-1,)) for x in operands]
+    op = _OF_Z if all(x.constant for x in operands[:3]) else OP
+    return reshape(op(*flat), shape).astype(np.result_type(np.float32, *(x.dtype for x in operands)))
