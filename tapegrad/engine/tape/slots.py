@@ -54,6 +54,7 @@ from tapegrad.engine.tape.fields.layout import (
     SCALAR_CACHE_ENTRIES,
     SCALAR_CACHE_FIELDS,
     SLOT_CAPACITY,
+    SLOTS,
 )
 from tapegrad.engine.tape.release import drop_tensor_ref
 
@@ -317,6 +318,18 @@ def shape_of(header, slot, shape):
 def buffer_of(header, slot):
     """Return the buffer that a slot is on."""
     return col.buffer(header, slot)
+
+
+@entry_point()
+def may_show_elements(header, slot, handles):
+    """Return whether more than so many Tensors show the memory of a slot, one of them perhaps a single element."""
+    buffer = col.buffer(header, slot)
+    if col.tensor_refs(header, buffer) <= handles:
+        return 0
+    for other in range(load_i64(header, SLOTS)):
+        if col.buffer(header, other) == buffer and col.ndim(header, other) == 0:
+            return 1
+    return 0
 
 
 @entry_point()

@@ -12,6 +12,7 @@ from tapegrad.engine.sweep.eager import eager_rows
 from tapegrad.engine.tape.fields.layout import NONE
 from tapegrad.engine.tape.memory import D_PRODUCER
 from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS, DTYPE_CODES
+from tapegrad.frontend.indexing.elements import apart
 from tapegrad.frontend.indexing.keys import element_numbers, names_elements, parts_of, slot_of_key, view_key
 from tapegrad.frontend.indexing.locating import has_computed_index, is_computed_index, numbers_of_key
 from tapegrad.frontend.indexing.writes import setitem
@@ -45,6 +46,7 @@ def getitem(x: Tensor, key: Any) -> Tensor:
             view = view_from_slot(x, slot)
             if key is not Ellipsis and (type(key) is not tuple or Ellipsis not in key):
                 view._element = True
+                return apart(view) if view._version and not view.shape else view
             return view
     recorder = thread.mode.recorder
     if recorder is None:
@@ -58,6 +60,8 @@ def getitem(x: Tensor, key: Any) -> Tensor:
         view = view_of(x, x.data_or_traced()[view_key(parts)])
         if Ellipsis not in parts:
             view._element = True
+            if not view.shape and (view._version or view._tape is None):
+                return apart(view)
         return view
     if x.dtype.kind in DIFFERENTIABLE_KINDS or (recorder is not None and x.dtype in DTYPE_CODES):
         if _lists_rows(x, parts):
@@ -186,7 +190,7 @@ def _is_number(x: Tensor) -> bool:
     arrays.
     """
     tape = x._tape
-    if x._base is not None or tape is None or x._slot < 0:
+    if hasattr(x, "_element") or x._base is not None or tape is None or x._slot < 0:
         return hasattr(x, "_element")
     producer = x._describe()[D_PRODUCER]
     return producer != NONE and tape.entry("op", producer) not in _ARRAYS

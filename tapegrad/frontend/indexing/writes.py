@@ -14,6 +14,7 @@ from tapegrad.engine.tape.fields.layout import E_KEPT, E_KERNEL, E_SHAPES, I64, 
 from tapegrad.engine.tape.fields.view import View
 from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS, DTYPE_CODES, Tape
 from tapegrad.errors import UnsupportedError
+from tapegrad.frontend.indexing.elements import begin_writes
 from tapegrad.frontend.indexing.keys import (
     is_basic,
     listed_numbers,
@@ -41,6 +42,9 @@ _SLOT = (1 << 32) - 1  # bits of a write's return value that hold the slot
 
 def setitem(x: Tensor, key: Any, value: Any) -> None:
     """``x[key] = value``."""
+    base = x if x._base is None else x._base
+    if base._version == 0:
+        begin_writes(base, x)
     if type(key) is not np.ndarray and _write_at_once(x, key, value):
         return
     if not _write_elements_at_once(x, key, value):

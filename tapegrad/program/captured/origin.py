@@ -125,7 +125,7 @@ def is_library_class(cls: type) -> bool:
         return True
     name = _module_of(cls)
     module = sys.modules.get(name)
-    if not issubclass(type(module), types.ModuleType) or name == "__main__":
+    if module is None or not issubclass(type(module), types.ModuleType) or name == "__main__":
         return False
     return is_library_module(module) or is_library_file(variables_of(module).get("__file__") or "")
 

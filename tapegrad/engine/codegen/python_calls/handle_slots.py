@@ -505,11 +505,12 @@ def _tape_to_view(code: Code, handle: Value) -> None:
 
 
 def _subscript(code: Code, x: Value, key: Value) -> None:
-    """``PyObject *subscript(PyObject *x, PyObject *key)``."""
+    """``PyObject *subscript(PyObject *x, PyObject *key)``: elements of what has been written to are left to Python."""
     tape = code.call("tape_to_view", x)
     with code.body.when(tape.unequal(NULL)):
         header, slot = _header_of(code, tape), code.call("slot_of", x, tape)
-        with code.body.when(slot >= 0):
+        is_unwritten = code.load(x, _VERSION).equal(code.outside("zero"))
+        with code.body.when((slot >= 0) & is_unwritten):
             selected = code.call("selected", header, slot, key)
             with code.body.when(selected >= 0):
                 code.ret(code.call("view", x, tape, header, selected))
