@@ -180,3 +180,58 @@ def test_objects_that_say_that_they_are_modules(monkeypatch: pytest.MonkeyPatch)
         np.testing.assert_array_equal(recorded(X), [2.0, 2.0, 2.0])
         library.value = 3.0
         np.testing.assert_array_equal(recorded(X), [3.0, 3.0, 3.0])
+
+
+def filled(x: Any) -> Any:
+    out, total = np.zeros(3), np.zeros_like(np.ones(3))
+    for k in range(3):
+        out[k] = x[k] ** 2
+    matrix, turned = np.full((2, 2), x[0]), np.eye(2)
+    turned[0, 1] = x[1]
+    total[1:] = x[:2]
+    total += x
+    chosen = np.zeros(2, dtype=int)
+    chosen[0] = 1
+    return np.sum(out) + np.sum(matrix @ turned) + np.sum(total**2) + out[chosen[0]]
+
+
+@numba.vectorize
+def product(a: Any, b: Any) -> Any:
+    return a * b if a > 0 else -b
+
+
+def of_ufuncs(x: Any) -> Any:
+    return np.sum(product(x, 2.0)) + product(x[0], x[1]) + np.sum(product(x[:, None], np.ones((1, 2))))
+
+
+@pytest.mark.parametrize("function", [filled, of_ufuncs])
+def test_arrays_that_are_written_into_and_ufuncs_of_numba(function: Callable[[Any], Any]) -> None:
+    recorded = tg.value_and_grad(tg.jit(function))
+    with tg.in_place_of_scipy(creation=True):
+        assert type(np.zeros(3)) is np.ndarray, "nothing is recorded here"
+        for derivative in (recorded, tg.value_and_grad(function)):
+            value, gradient = derivative(X)
+            assert value == pytest.approx(float(function(X)), rel=1e-13)
+            np.testing.assert_allclose(gradient, differences(function, X), rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(recorded(1.25 * X)[1], differences(function, 1.25 * X), rtol=1e-8, atol=1e-10)
+
+
+def test_creation_is_asked_for() -> None:
+    def program(x: Any) -> Any:
+        out = np.zeros(3)
+        out[1] = x[0]
+        return np.sum(out)
+
+    @tg.in_place_of_scipy(creation=True)
+    def slope() -> Any:
+        with tg.in_place_of_scipy():  # one inside leaves it as it is
+            return tg.grad(program)(X)
+
+    np.testing.assert_array_equal(slope(), [1.0, 0.0, 0.0])
+    with tg.in_place_of_scipy(), pytest.raises(TracedValueError, match="zeros"):
+        tg.grad(program)(X)
+
+
+def test_ufuncs_of_numba_are_refused_outside() -> None:
+    with pytest.raises(UnsupportedError, match="product"):
+        tg.grad(lambda x: product(x[0], x[1]))(X)

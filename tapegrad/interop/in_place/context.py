@@ -3,6 +3,7 @@
 from contextlib import ContextDecorator
 
 from tapegrad.interop.in_place.names import names
+from tapegrad.interop.in_place.stand_ins import creates
 from tapegrad.stats.scipys_place import inside, patches
 
 
@@ -13,6 +14,13 @@ class in_place_of_scipy(ContextDecorator):
     the function of tapegrad of the same name, under all names that modules have imported it by: ``from scipy.linalg
     import solve``. With arrays and numbers alone, and in other threads, functions are SciPy's own. What `jit` records
     inside is replayed anywhere.
+
+    Parameters
+    ----------
+    creation : bool, default False
+        Whether `numpy.zeros`, `empty`, `ones`, `full`, `eye` and their like create Tensors while something is recorded
+        or differentiated, so that results can be written into them: ``out = np.zeros(n); out[i] = t``. Code that hands
+        such arrays to C does without.
 
     Raises
     ------
@@ -31,7 +39,7 @@ class in_place_of_scipy(ContextDecorator):
 
     So are those functions of NumPy that make arrays of anything, such as `numpy.asarray` and `numpy.array`: a Tensor,
     or a list with Tensors in it, gives a Tensor. `@njit` functions run as the Python functions that they were made of,
-    where they get a Tensor; those with declared signatures alone do not.
+    where they get a Tensor, and Numba's ufuncs element by element; those with declared signatures alone do not.
 
     Functions of `math` follow NumPy outside of their domain: ``math.log`` of a negative Tensor is nan, of a number it
     raises `ValueError` as ever. Predicates, such as ``math.isnan``, give a `bool`, by which a recording branches.
@@ -53,12 +61,22 @@ class in_place_of_scipy(ContextDecorator):
     np.float64(-0.143196)
     """
 
+    def __init__(self, *, creation: bool = False) -> None:
+        self._creation = creation
+        self._before: list[bool] = []
+
+    def _recreate_cm(self) -> "in_place_of_scipy":
+        return in_place_of_scipy(creation=self._creation)  # a decorated function may call itself
+
     def __enter__(self) -> None:
         names.add()
         patches.add()
         inside.set(inside.get() + 1)
+        self._before.append(creates.get())
+        creates.set(self._creation or creates.get())
 
     def __exit__(self, *error: object) -> None:
         inside.set(max(inside.get() - 1, 0))  # no token: contexts may end in any order
+        creates.set(self._before.pop() and inside.get() > 0)
         patches.remove()
         names.remove()

@@ -3,12 +3,14 @@
 import functools
 import inspect
 from collections.abc import Callable, Iterable
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
 
 from tapegrad.foreign import StandIn, is_sparse_tensor
 from tapegrad.frontend.recording.lists import holds_tensors
+from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.implicit.known import lifted
 from tapegrad.interop.in_place.arguments import pass_on
@@ -18,6 +20,7 @@ _NUMBERS = frozenset({float, int})
 _PLAIN = frozenset({np.ndarray, float, int})
 # NumPy's enumeration for `copy`, which the array API's compatibility layer writes, in the words of `numpy.asarray`.
 _COPY_MODES = {"ALWAYS": {"copy": True}, "NEVER": {"copy": False}, "IF_NEEDED": {"copy": None}}
+creates: ContextVar[bool] = ContextVar("creation in in_place_of_scipy", default=False)
 _OWN_CONVERTERS = ("tapegrad.", "scipy.", "numpy.")
 
 
@@ -69,13 +72,35 @@ class ConverterStandIn(FunctionStandIn):
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if (args and type(args[0]) in _PLAIN) or not inside.get():
             return self.__wrapped__(*args, **kwargs)
-        if has_tensor((*args, *kwargs.values())):
-            frame = inspect.currentframe()
-            caller = frame and frame.f_back
-            if caller is None or not str(caller.f_globals.get("__name__")).startswith(_OWN_CONVERTERS):
-                copies = _COPY_MODES.get(getattr(kwargs.get("copy"), "name", ""), {})
-                return self._ours(*args, **{**kwargs, **copies})
+        if has_tensor((*args, *kwargs.values())) and not _is_own_call():
+            copies = _COPY_MODES.get(getattr(kwargs.get("copy"), "name", ""), {})
+            return self._ours(*args, **{**kwargs, **copies})
         return self.__wrapped__(*args, **kwargs)
+
+
+class CreationStandIn(FunctionStandIn):
+    """Stand-in for a function of NumPy that creates arrays: Tensors, which results can be written into.
+
+    So it does for code of others while something is recorded or differentiated, if the context asks for it, and in any
+    case where an argument is a Tensor.
+    """
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        mode = thread.mode
+        is_asked = creates.get() and (mode.recorder is not None or mode.leaves or mode.outside)
+        if inside.get() and (is_asked or has_tensor((*args, *kwargs.values()))) and not _is_own_call():
+            made = self._ours(*args, **kwargs)
+            if made.dtype.kind in "fc":
+                return made
+        return self.__wrapped__(*args, **kwargs)
+
+
+def _is_own_call() -> bool:
+    """Return whether this library, SciPy or NumPy has called the stand-in that asks."""
+    frame = inspect.currentframe()
+    for _ in range(2):
+        frame = frame and frame.f_back
+    return frame is not None and str(frame.f_globals.get("__name__")).startswith(_OWN_CONVERTERS)
 
 
 class SolverStandIn(FunctionStandIn):

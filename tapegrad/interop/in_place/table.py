@@ -15,6 +15,7 @@ from tapegrad.frontend.numpy_face.numpy_protocols import CREATION, FUNCTIONS
 from tapegrad.interop.in_place import distances, integrals, interpolators, matrices, scalars, solvers
 from tapegrad.interop.in_place.stand_ins import (
     ConverterStandIn,
+    CreationStandIn,
     FunctionStandIn,
     ScalarStandIn,
     SolverStandIn,
@@ -28,6 +29,9 @@ _OTHERS = ("optimize", "spatial", "spatial.distance", "sparse.linalg")
 PUBLIC = frozenset({"numpy", *(f"scipy.{name}" for name in (*_MODULES, *_OTHERS))})
 _CONVERTERS = (
     "array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "require", "asarray_chkfinite",
+)  # fmt: skip
+_CREATION = (
+    "zeros", "ones", "empty", "full", "eye", "identity", "zeros_like", "ones_like", "empty_like", "full_like",
 )  # fmt: skip
 _Table = dict[str, dict[str, Callable[..., Any]]]
 
@@ -55,11 +59,14 @@ def stand_ins() -> tuple[StandIn, ...]:
     }
     for kind, name, theirs, ours in _of_scipy():
         known.setdefault(id(theirs), kind(name, theirs, ours))  # type: ignore[arg-type]
-    converters = [
-        ConverterStandIn(f"numpy.{name}", getattr(np, name), {**FUNCTIONS, **CREATION}[name])
-        for name in _CONVERTERS
-    ]
-    return (*known.values(), *converters)
+    known.update({id(each.__wrapped__): each for each in _of_numpy()})
+    return tuple(known.values())
+
+
+def _of_numpy() -> Iterator[FunctionStandIn]:
+    ours = {**FUNCTIONS, **CREATION}
+    for kind, names in ((ConverterStandIn, _CONVERTERS), (CreationStandIn, _CREATION)):
+        yield from (kind(f"numpy.{name}", getattr(np, name), ours[name]) for name in names)
 
 
 def _of_scipy() -> Iterator[tuple[type[FunctionStandIn], str, Any, Callable[..., Any]]]:
