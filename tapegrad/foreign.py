@@ -7,6 +7,7 @@ import functools
 import importlib
 import operator
 import sys
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -97,7 +98,16 @@ class StandIn:
         What it stands for.
     """
 
+    __slots__ = ("__dict__",)
     __wrapped__: Callable[..., Any]
+
+    def __new__(cls, *arguments: Any) -> Any:
+        """Make one that weak references can be made to if they can be to what it stands for.
+
+        Numba's tables of functions have a weak reference in place of a function, where there can be one.
+        """
+        function = next(each for each in arguments if not isinstance(each, str))
+        return super().__new__(_referable(cls) if _is_referable(function) else cls)
 
     def __init__(self, function: Callable[..., Any]) -> None:
         functools.update_wrapper(self, function, updated=())  # type: ignore[arg-type]
@@ -119,6 +129,19 @@ class StandIn:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _by_name, (self.__wrapped__.__module__, self.__wrapped__.__qualname__)
+
+
+@functools.cache
+def _referable(cls: type) -> type:
+    return type(cls.__name__, (cls,), {"__slots__": ("__weakref__",), "__module__": cls.__module__})
+
+
+def _is_referable(value: Any) -> bool:
+    try:
+        weakref.ref(value)
+    except TypeError:
+        return False
+    return True
 
 
 def original(value: Any) -> Any:

@@ -1,6 +1,7 @@
 """`in_place_of_scipy` for NumPy's converters, and for `@njit` functions that get Tensors."""
 
 import math
+import subprocess
 import sys
 import threading
 from collections.abc import Callable
@@ -235,3 +236,47 @@ def test_creation_is_asked_for() -> None:
 def test_ufuncs_of_numba_are_refused_outside() -> None:
     with pytest.raises(UnsupportedError, match="product"):
         tg.grad(lambda x: product(x[0], x[1]))(X)
+
+
+OF_LISTS: dict[str, Callable[[Any], Any]] = {
+    "sums": lambda x: np.sum([x[0] * 2, x[1] ** 2]) + np.prod([x[0], 3.0, x[2]]) + np.mean((x[0], x[1])),
+    "extremes": lambda x: np.max([x[0], x[1]]) * np.min([x[0], x[2]]) + np.ptp([x[1], x[2]]),
+    "lists of lists": lambda x: np.sum([[x[0], 1.0], [x[1], x[2]]], axis=0)[1] * np.std([x[0], x[1]]),
+    "products": lambda x: (
+        np.dot([x[0], x[1]], [2.0, x[2]]) + np.cross([x[0], 1.0, 2.0], [x[1], x[2], 0.5])[1]
+    ),
+    "order": lambda x: (
+        np.sort([x[1], x[0], x[2]])[0] * 2 + np.cumsum([x[0], x[1]])[1] + np.median([*x[:2], x[2]])
+    ),
+    "a branch": lambda x: x[0] if np.all([x[0] > 0, x[1] > x[2]]) else x[1],
+}
+
+
+@pytest.mark.parametrize("name", OF_LISTS)
+def test_functions_of_lists(name: str) -> None:
+    function = OF_LISTS[name]
+    recorded = tg.value_and_grad(tg.jit(function))
+    with tg.in_place_of_scipy():
+        for derivative in (recorded, tg.value_and_grad(function)):
+            value, gradient = derivative(X)
+            assert value == pytest.approx(float(function(X)), rel=1e-13)
+            np.testing.assert_allclose(gradient, differences(function, X), rtol=1e-7, atol=1e-9)
+        for place in (-X, X):
+            np.testing.assert_allclose(recorded(place)[1], differences(function, place), rtol=1e-7, atol=1e-9)
+
+
+NUMBAS_TABLES = """
+import numba, numpy as np, tapegrad as tg
+with tg.in_place_of_scipy(creation=True):
+    inside = numba.njit(lambda x: np.sum(x) * np.empty_like(x).size / 2 + np.zeros(2)[0] + np.eye(2)[0, 0])
+    assert inside(np.ones(2)) == 3.0
+    assert tg.grad(inside)(np.ones(2)).tolist() == [1.0, 1.0]
+outside = numba.njit(lambda x: np.sum(np.zeros_like(x)) + np.full_like(x, 2.0)[0] + np.mean(np.array([1.0])))
+assert outside(np.ones(2)) == 3.0
+"""
+
+
+def test_numbas_tables_are_filled_inside_and_read_outside() -> None:
+    """Numba enters its functions in tables when it first compiles one."""
+    done = subprocess.run([sys.executable, "-c", NUMBAS_TABLES], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -40,6 +40,8 @@ class FunctionStandIn(StandIn):
         Both functions. Ours takes arguments by SciPy's names.
     """
 
+    __slots__ = ()
+
     def __init__(self, name: str, theirs: Callable[..., Any], ours: Callable[..., Any]) -> None:
         super().__init__(theirs)
         self.name, self._ours = name, ours
@@ -56,6 +58,8 @@ class FunctionStandIn(StandIn):
 class ScalarStandIn(FunctionStandIn):
     """Stand-in for a function of `math`, whose arguments are numbers, or iterables of them."""
 
+    __slots__ = ()
+
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if not inside.get() or {*map(type, args)} <= _NUMBERS:
             return self.__wrapped__(*args, **kwargs)
@@ -64,10 +68,12 @@ class ScalarStandIn(FunctionStandIn):
 
 
 class ConverterStandIn(FunctionStandIn):
-    """Stand-in for a function of NumPy that makes arrays of anything, and so has no protocol: Tensors stay Tensors.
+    """Stand-in for a function of NumPy that takes anything: Tensors stay Tensors, those in lists as well.
 
     This library, SciPy and NumPy call it for plain numbers, and get NumPy's own.
     """
+
+    __slots__ = ()
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if (args and type(args[0]) in _PLAIN) or not inside.get():
@@ -84,6 +90,8 @@ class CreationStandIn(FunctionStandIn):
     So it does for code of others while something is recorded or differentiated, if the context asks for it, and in any
     case where an argument is a Tensor.
     """
+
+    __slots__ = ()
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         mode = thread.mode
@@ -109,6 +117,8 @@ class SolverStandIn(FunctionStandIn):
     SciPy's runs until one of them returns a Tensor; then ours begins anew. Of a closure that holds Tensors ours runs at
     once: a branch that it takes by them for SciPy's places would be a guard of a recording.
     """
+
+    __slots__ = ()
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if not inside.get() or has_tensor((*args, *kwargs.values())):

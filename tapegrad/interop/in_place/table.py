@@ -30,6 +30,12 @@ PUBLIC = frozenset({"numpy", *(f"scipy.{name}" for name in (*_MODULES, *_OTHERS)
 _CONVERTERS = (
     "array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "require", "asarray_chkfinite",
 )  # fmt: skip
+# Functions that know Tensors by a protocol, but not lists of them.
+_OF_LISTS = (
+    "all", "amax", "amin", "any", "argmax", "argmin", "argsort", "average", "cross", "cumprod", "cumsum", "diff", "dot",
+    "inner", "max", "mean", "median", "min", "nanmax", "nanmean", "nanmin", "nansum", "outer", "prod", "ptp", "ravel",
+    "sort", "std", "sum", "transpose", "var", "vdot",
+)  # fmt: skip
 _CREATION = (
     "zeros", "ones", "empty", "full", "eye", "identity", "zeros_like", "ones_like", "empty_like", "full_like",
 )  # fmt: skip
@@ -65,7 +71,7 @@ def stand_ins() -> tuple[StandIn, ...]:
 
 def _of_numpy() -> Iterator[FunctionStandIn]:
     ours = {**FUNCTIONS, **CREATION}
-    for kind, names in ((ConverterStandIn, _CONVERTERS), (CreationStandIn, _CREATION)):
+    for kind, names in ((ConverterStandIn, (*_CONVERTERS, *_OF_LISTS)), (CreationStandIn, _CREATION)):
         yield from (kind(f"numpy.{name}", getattr(np, name), ours[name]) for name in names)
 
 

@@ -509,8 +509,7 @@ def _subscript(code: Code, x: Value, key: Value) -> None:
     tape = code.call("tape_to_view", x)
     with code.body.when(tape.unequal(NULL)):
         header, slot = _header_of(code, tape), code.call("slot_of", x, tape)
-        is_unwritten = code.load(x, _VERSION).equal(code.outside("zero"))
-        with code.body.when((slot >= 0) & is_unwritten):
+        with code.body.when((slot >= 0) & code.load(x, _VERSION).equal(code.outside("zero"))):
             selected = code.call("selected", header, slot, key)
             with code.body.when(selected >= 0):
                 code.ret(code.call("view", x, tape, header, selected))
