@@ -107,7 +107,7 @@ class StandIn:
         Numba's tables of functions have a weak reference in place of a function, where there can be one.
         """
         function = next(each for each in arguments if not isinstance(each, str))
-        return super().__new__(_referable(cls) if _is_referable(function) else cls)
+        return super().__new__(_referable(cls) if _is_referable(function) else cls)  # type: ignore[arg-type]
 
     def __init__(self, function: Callable[..., Any]) -> None:
         functools.update_wrapper(self, function, updated=())  # type: ignore[arg-type]

@@ -17,9 +17,8 @@ from tapegrad.frontend.tensor.tensor import Tensor, from_array, is_tensor
 
 def begin_writes(base: Tensor, written: Tensor) -> None:
     """Let elements of an array keep their numbers before the first write to it, through itself or a view."""
-    tape, handles = base._tape, 1 + (written is not base)
-    is_here = tape is not None and tape is thread.mode.tape and base._slot >= 0
-    if is_here and slots.may_show_elements(tape.header, base._slot, handles):
+    tape, handles = thread.mode.tape, 1 + (written is not base)
+    if base._tape is tape and base._slot >= 0 and slots.may_show_elements(tape.header, base._slot, handles):
         referrers = gc.get_referrers(base)  # a list of its elements would cost each of them
         for element in [each for each in referrers if _is_element(each, base)]:
             _keep_number(element)

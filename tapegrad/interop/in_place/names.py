@@ -54,7 +54,11 @@ def _without_module() -> dict[int, dict[str, Any]]:
     found, frame = dict[int, dict[str, Any]](), inspect.currentframe()
     while frame is not None:
         module = sys.modules.get(frame.f_globals.get("__name__", ""))
-        if not issubclass(type(module), types.ModuleType) or variables_of(module) is not frame.f_globals:
+        if (
+            module is None
+            or not issubclass(type(module), types.ModuleType)
+            or variables_of(module) is not frame.f_globals
+        ):
             found[id(frame.f_globals)] = frame.f_globals
         frame = frame.f_back
     return found

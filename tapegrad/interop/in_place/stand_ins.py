@@ -19,7 +19,11 @@ from tapegrad.stats.scipys_place import inside
 _NUMBERS = frozenset({float, int})
 _PLAIN = frozenset({np.ndarray, float, int})
 # NumPy's enumeration for `copy`, which the array API's compatibility layer writes, in the words of `numpy.asarray`.
-_COPY_MODES = {"ALWAYS": {"copy": True}, "NEVER": {"copy": False}, "IF_NEEDED": {"copy": None}}
+_COPY_MODES: dict[str, dict[str, Any]] = {
+    "ALWAYS": {"copy": True},
+    "NEVER": {"copy": False},
+    "IF_NEEDED": {"copy": None},
+}
 creates: ContextVar[bool] = ContextVar("creation in in_place_of_scipy", default=False)
 _OWN_CONVERTERS = ("tapegrad.", "scipy.", "numpy.")
 

@@ -59,12 +59,12 @@ _SOLVERS: _Table = {"integrate": integrals.SOLVERS, "optimize": solvers.SOLVERS}
 @lru_cache(1)
 def stand_ins() -> tuple[StandIn, ...]:
     """Return all stand-ins; this imports the modules of SciPy that they are of."""
-    known = {
+    known: dict[int, StandIn] = {
         id(function := getattr(math, name)): ScalarStandIn(f"math.{name}", function, ours)
         for name, ours in scalars.FUNCTIONS.items()
     }
     for kind, name, theirs, ours in _of_scipy():
-        known.setdefault(id(theirs), kind(name, theirs, ours))  # type: ignore[arg-type]
+        known.setdefault(id(theirs), kind(name, theirs, ours))
     known.update({id(each.__wrapped__): each for each in _of_numpy()})
     return tuple(known.values())
 
