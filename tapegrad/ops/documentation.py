@@ -353,7 +353,7 @@ def _returns(row: Op) -> str:
 
 def _notes(row: Op, doc: OpDoc) -> str:
     partials = [in_arguments(row, text) for text in doc.derivatives or row.partials]
-    lines = [_derivatives(row, partials)] if partials else []
+    lines = [_derivatives(row, partials)] if any(partials) else []
     lines += [_unknown(row)] if row.unknown else []
     lines += [text for text in (doc.domain, doc.kinks, sentence(row.name), doc.source) if text]
     return "Notes\n-----\n" + "\n\n".join(map(_wrapped, lines)) if lines else ""
