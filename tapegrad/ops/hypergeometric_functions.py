@@ -34,7 +34,11 @@ _ANGLES = ((-4.0, 4.0), (-4.0, 0.9))
 def _integral(kind: str, exponent: str, factor: str) -> Op:
     """Make the row of an integral of powers of the sine, of which the derivative by m is the next one."""
     name = f"elliptic_{kind}"
-    partials = (f"{_SINE_POWER}*power({_DELTA}, {exponent})", f"({factor})*{name}(x0, x1, x2+1)", UNKNOWN)
+    partials = (
+        f"{_SINE_POWER}*power({_DELTA}, {exponent})",
+        f"({factor})*{name}(x0, x1, rint(x2)+1)",
+        UNKNOWN,
+    )
     domains = (*_ANGLES, (0.0, 2.0))
     return Op(
         name,

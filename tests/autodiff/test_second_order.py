@@ -159,6 +159,8 @@ def orders_of(op, *numbers):
 @every_way
 @every_row
 def test_second_derivatives(op: Op, way) -> None:
+    if not differentiated(op, 2):
+        return  # the first derivative alone is known; others are refused, see below
     found = way(FUNCTIONS[op.name], columns_of(sample(op.name)), differentiated(op, 2))
     assert found.keys() == set(itertools.product(differentiated(op, 2), repeat=2))
     for (j, k), value in found.items():
@@ -187,7 +189,7 @@ def test_derivatives_that_are_not_known_are_refused(op: Op) -> None:
         third = tg.grad(lambda *ys, second=second: tg.sum(second(*ys)), j)
         for derivative, order in ((second, 2), (third, 3)):
             if not is_known(op, *[j] * order):
-                with pytest.raises(tg.UnsupportedError, match=r"no (third )?derivative by"):
+                with pytest.raises(tg.UnsupportedError, match=r"no (second |third )?derivative by"):
                     derivative(*xs)
 
 

@@ -363,3 +363,12 @@ def test_derivatives_at_the_ends_are_infinite_or_finite() -> None:
     slopes = [tg.grad(lambda x: tg.special.lpmv(m, 3.0, x))(x) for m in range(4) for x in (1.0, -1.0)]  # noqa: B023
     assert slopes == [6.0, 6.0, math.inf, -math.inf, -30.0, -30.0, 0.0, 0.0]
     assert tg.grad(tg.special.beip)(0.0) == 0.5
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_jacobis_functions_where_results_are_computed_from_each_other(dtype: Any) -> None:
+    """SciPy's loop reads the sine for dn near the quarter period: no two results may share memory."""
+    u, m = np.meshgrid(np.linspace(-6, 6, 61), np.linspace(0.01, 0.99, 20))
+    results = tg.special.ellipj(tg.tensor(u.astype(dtype)), tg.tensor(m.astype(dtype)))
+    for ours, scipys in zip(results, scipy.special.ellipj(u.astype(dtype), m.astype(dtype)), strict=True):
+        np.testing.assert_array_equal(ours.data, scipys)

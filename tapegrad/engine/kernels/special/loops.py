@@ -124,14 +124,14 @@ OF_DEGREE: dict[str, Callable[..., int]] = {
 
 
 def one_result(lines: int, counts: int, strides: int, data: int) -> int:
-    """Call a loop of several results, of which all but one are written over each other.
+    """Call a loop of several results, of which all but one go to memory of their own: SciPy's reads one for another.
 
     `data` has five fields: the address of the loop, that of its data, the position of the result, and the numbers of
     results and operands.
     """
-    addresses, steps, unused, operands = stack_i64(8), stack_i64(8), stack_i64(2), load_i64(data, 4)
+    addresses, steps, unused, operands = stack_i64(8), stack_i64(8), stack_i64(16), load_i64(data, 4)
     for k in range(operands, operands + load_i64(data, 3)):
-        store_i64(addresses, k, unused)
+        store_i64(addresses, k, unused + 16 * k)
         store_i64(steps, k, 0)
     for line in range(operands + 1):
         k = line if line < operands else operands + load_i64(data, 2)
