@@ -319,14 +319,6 @@ OTHERS = (
         ),
         POSITIVE, (0.6, 9.0), POSITIVE, arguments=("x", "df", "nc"), home=None,
     ),
-    special_row(
-        "incomplete", "nctdtr", (UNKNOWN, UNKNOWN, "nct_pdf(x2, x0, x1)"), _DEGREES, (-2.0, 2.0), _T,
-        arguments=("df", "nc", "t"),
-    ),
-    special_row(
-        "incomplete", "nct_pdf", (UNKNOWN, UNKNOWN, UNKNOWN), _T, _DEGREES, (-2.0, 2.0), arguments=("t", "df", "nc"),
-        home=None,
-    ),
     special_row("incomplete", "kolmogorov", ("kolmogorov_slope(x0)",), (0.3, 2.0), arguments=("y",)),
     special_row(
         "incomplete", "kolmogorov_slope",

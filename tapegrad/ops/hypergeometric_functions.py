@@ -27,15 +27,20 @@ _AGM_SHARE = (
 
 # 1-m*sin(phi)**2 without cancellation where it is small
 _DELTA = "(square(cos(x0))+(1-x1)*square(sin(x0)))"
-_SINE_POWER = "power(square(sin(x0)), rint(x2))"
+# (sin(phi)**2/delta)**p; and the same times delta**0.5, which is infinite for p = 0 alone
+_SINE_POWER = f"power(square(sin(x0))/{_DELTA}, rint(x2))"
+_SINE_POWER_ROOT = (
+    f"where(rint(x2)<1, sqrt({_DELTA}), "
+    f"power(square(sin(x0))/{_DELTA}, rint(x2)-1)*square(sin(x0))/sqrt({_DELTA}))"
+)
 _ANGLES = ((-4.0, 4.0), (-4.0, 0.9))
 
 
-def _integral(kind: str, exponent: str, factor: str) -> Op:
+def _integral(kind: str, by_phi: str, factor: str) -> Op:
     """Make the row of an integral of powers of the sine, of which the derivative by m is the next one."""
     name = f"elliptic_{kind}"
     partials = (
-        f"{_SINE_POWER}*power({_DELTA}, {exponent})",
+        by_phi,
         f"({factor})*{name}(x0, x1, rint(x2)+1)",
         UNKNOWN,
     )
@@ -89,8 +94,8 @@ ELLIPTIC = (
         "elliptic", "ellipeinc", (f"sqrt({_DELTA})", "-0.5*elliptic_second(x0, x1, 1)"), *_ANGLES,
         arguments=("phi", "m"),
     ),
-    _integral("first", "-rint(x2)-0.5", "rint(x2)+0.5"),
-    _integral("second", "0.5-rint(x2)", "rint(x2)-0.5"),
+    _integral("first", f"{_SINE_POWER}/sqrt({_DELTA})", "rint(x2)+0.5"),
+    _integral("second", _SINE_POWER_ROOT, "rint(x2)-0.5"),
     _jacobi("ph", _DN, f"{_DN}*{_BY_M}"),
     _jacobi("sn", f"{_CN}*{_DN}", f"{_CN}*{_DN}*{_BY_M}"),
     _jacobi("cn", f"-{_SN}*{_DN}", f"-{_SN}*{_DN}*{_BY_M}"),

@@ -165,10 +165,6 @@ SPECIAL_DOCS: dict[str, OpDoc] = {
         "chndtr", "Compute the distribution function of noncentral chi-squared.", "", "nan", "",
         source="The derivatives are densities of noncentral chi-squared distributions.",
     ),
-    "nctdtr": _doc(
-        "nctdtr", "Compute the distribution function of the noncentral t distribution.", "nan", "nan", "",
-        source="The derivative by `t` is the density. Its own derivatives are refused.",
-    ),
     "kolmogorov": _doc(
         "kolmogorov", "Compute the share above `y` of Kolmogorov's distribution.", "",
         source="The derivative is minus the density, by SciPy's series; further ones are those of the series.",

@@ -16,7 +16,8 @@ It imports `ops`, `engine`, `frontend` and `autodiff`.
 """
 
 from tapegrad.engine.runtime.lazy import load_later
-from tapegrad.sparse import scipys_operators as scipys_operators
+from tapegrad.frontend.recording.record import of_sparse_operands as _of_sparse_operands
+from tapegrad.sparse import scipys_operators as _scipys_operators
 from tapegrad.sparse.arrays import SparseArray as SparseArray
 from tapegrad.sparse.arrays import coo_array as coo_array
 from tapegrad.sparse.arrays import csc_array as csc_array
@@ -32,3 +33,4 @@ from tapegrad.sparse.making import kron as kron
 from tapegrad.sparse.making import vstack as vstack
 
 load_later(__name__, "superlu", "complex_superlu")  # which imports SciPy's solvers
+_of_sparse_operands[:] = [_scipys_operators.operate]

@@ -11,7 +11,6 @@ from tapegrad.engine import kernel_table
 from tapegrad.errors import UnsupportedError
 from tapegrad.foreign import is_sparse, is_sparse_matrix
 from tapegrad.frontend.functions.products.sparse import product
-from tapegrad.frontend.recording.record import of_sparse_operands
 from tapegrad.sparse import matrices as matrices
 from tapegrad.sparse.arrays import as_sparse_array
 
@@ -38,4 +37,3 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "multiply": lambda a, b: a * b,
     "subtract": lambda a, b: a - b,
 }
-of_sparse_operands[:] = [operate]

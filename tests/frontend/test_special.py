@@ -208,7 +208,7 @@ KNOWN = [
     pytest.param(op, j, id=f"{op.name}-{op.arguments[j]}")
     for op in ROWS
     for j in op.differentiable_operands
-    if op.unknown and op.name != "nctdtr"  # of which no second derivative is known
+    if op.unknown
 ]
 
 

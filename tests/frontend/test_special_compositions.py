@@ -178,7 +178,6 @@ def test_degrees_are_whole_constants() -> None:
     ("f", "order", "message"),
     [
         (lambda d: tg.special.smirnov(4, d), 2, "smirnov: no second derivative by 'd'"),
-        (lambda t: tg.special.nctdtr(3.0, 0.5, t), 2, "nctdtr: no second derivative by 't'"),
         (lambda a: tg.special.hyp1f1(a, 1.5, 0.3), 3, "hyp1f1: no third derivative by 'a'"),
         (
             lambda a: tg.special.hyp2f1(a, 1.5, 2.5, 0.3),

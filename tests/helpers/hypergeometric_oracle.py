@@ -1,7 +1,5 @@
 """Elliptic, confluent, polynomial and Legendre functions of the op table in mpmath, and distributions."""
 
-import functools
-
 import mpmath as mp
 import scipy.special
 
@@ -108,32 +106,6 @@ def _chi_squared(x, df):
 
 def _chi_squared_density(x, df):
     return mp.exp((df / 2 - 1) * mp.log(x) - x / 2 - df / 2 * mp.log(2) - mp.loggamma(df / 2))
-
-
-def _nct_density(t, df, nc):
-    """The density of the noncentral t distribution, by Kummer's functions."""
-    total = df + t * t
-    z = nc * nc * t * t / (2 * total)
-    first = mp.sqrt(2) * nc * t * mp.hyp1f1(df / 2 + 1, mp.mpf(3) / 2, z) / (total * mp.gamma((df + 1) / 2))
-    second = mp.hyp1f1((df + 1) / 2, mp.mpf(1) / 2, z) / (mp.sqrt(total) * mp.gamma(df / 2 + 1))
-    scale = mp.power(df, df / 2) * mp.gamma(df + 1) * mp.exp(-nc * nc / 2)
-    return scale / (mp.power(2, df) * mp.power(total, df / 2) * mp.gamma(df / 2)) * (first + second)
-
-
-def _nctdtr(df, nc, t):
-    """The integral of the density from 0 on, in two steps, of which only the short one is done again nearby."""
-    _check_range(t, 10)
-    _check_range(nc, 10)
-    _check_range(1 / df, 10)
-    near = mp.nint(16 * t) / 16
-    return (
-        mp.ncdf(-nc) + _nct_share(df, nc, mp.mpf(0), near, mp.mp.dps) + _nct_share(df, nc, near, t, mp.mp.dps)
-    )
-
-
-@functools.cache
-def _nct_share(df, nc, first, last, dps):
-    return mp.quad(lambda s: _nct_density(s, df, nc), [first, last], method="gauss-legendre")
 
 
 def _kolmogorov(x):
@@ -244,7 +216,7 @@ HYPERGEOMETRIC = {
     "powm1": lambda x, y: mp.power(x, y) - 1, "ndtri_exp": _ndtri_exp,
     "wrightomega": lambda x: mp.re(mp.lambertw(mp.exp(x))), "tklmbda": _tukey,
     "fdtri": _fdtri, "chndtr": _poisson_mixture(_chi_squared), "ncx2_pdf": _poisson_mixture(_chi_squared_density),
-    "nctdtr": _nctdtr, "nct_pdf": _nct_density, "kolmogorov": _kolmogorov, "kolmogorov_slope": _kolmogorov_slope,
+    "kolmogorov": _kolmogorov, "kolmogorov_slope": _kolmogorov_slope,
     "smirnov": _smirnov, "smirnov_slope": _smirnov_slope,
     "bdtr": lambda k, n, p: _counts(mp.nint(n) - mp.floor(k), mp.floor(k) + 1, 1 - p),
     "bdtrc": lambda k, n, p: _counts(mp.floor(k) + 1, mp.nint(n) - mp.floor(k), p),

@@ -10,7 +10,7 @@ from helpers.texts_by_numpy import evaluate_numpy
 from tapegrad.ops import Op
 
 # Rows with a partial that is a difference of terms of size 1
-_DIFFERENCES = {"entr", "rel_entr", "kl_div"}
+_DIFFERENCES = {"entr", "rel_entr", "kl_div", "tklmbda"}
 # Public rows whose partials have the distance of the result to 1 as a factor
 _BESIDE_ONE = {"betaincinv", "betainccinv"}
 _KEEPS_SIZES = {"masked_multiply", "square", "where"}

@@ -79,7 +79,6 @@ SINC = "as np.sinc: pi*x is rounded, and its sine is lost beyond 2**53"
         ("hyperu",): "SciPy's loop has 8 digits in places",
         ("cotdg",): "SciPy's loop has 5 digits near 0",
         ("tklmbda",): "SciPy's loop takes the logistic distribution for small lambda",
-        ("nct_pdf",): "SciPy's loop has 11 digits for small parameters",
         ("eval_gegenbauer",): "SciPy's loop has 8 digits for small alpha",
         **dict.fromkeys(
             [("hyp1f1_a",), ("hyp1f1_b",), ("hyp1f1_bb",)],

@@ -33,7 +33,7 @@ _SECOND_DERIVATIVES = {
     **dict.fromkeys(("hyp1f1_aa", "hyp1f1_ab", "hyp1f1_bb"), "hyp1f1"),
 }
 # The same of rows that are first derivatives.
-_FIRST_DERIVATIVES = {"ncx2_pdf": "chndtr", "nct_pdf": "nctdtr", "smirnov_slope": "smirnov"}
+_FIRST_DERIVATIVES = {"ncx2_pdf": "chndtr", "smirnov_slope": "smirnov"}
 
 
 def full_name(row: Op) -> str:

@@ -49,9 +49,11 @@ _OF_FLOATS: dict[Any, str] = {
     np.log: "log",
     np.log2: "log2",
     np.ceil: "ceil",
+    np.rint: "rint",
 }
 _OF_C: dict[Any, str] = {  # of float64
-    function: function.__name__ for function in (math.atan, math.expm1, math.hypot, math.lgamma, math.log1p)
+    getattr(math, name): name
+    for name in ("asinh", "atan", "expm1", "hypot", "lgamma", "log1p", "pow", "sinh", "tan")
 }
 _ARE_NAN, _ARE_FINITE = (math.isnan, np.isnan), (math.isfinite, np.isfinite)
 

@@ -45,10 +45,10 @@ _SCIPY_BINARY = {
     **dict.fromkeys(_JACOBI, "ellipj"),
 }  # fmt: skip
 _SCIPY_TERNARY = {
-    "ncx2_pdf": "_ncx2_pdf", "nct_pdf": "_nct_pdf",
+    "ncx2_pdf": "_ncx2_pdf",
     **{name: name for name in (
         "betainc", "betaincc", "betaincinv", "betainccinv", "radian", "hyp1f1", "hyperu", "fdtri",
-        "chndtr", "nctdtr", "lpmv",
+        "chndtr", "lpmv",
     )},
 }  # fmt: skip
 # Functions of which operands are whole numbers, as degrees and orders are: they have a loop over integers

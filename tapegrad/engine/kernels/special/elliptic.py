@@ -24,9 +24,8 @@ def _integrand(u: float, rest: float, p: float, kind: int) -> float:
     s = math.sinh(u)
     square = s * s
     root = math.sqrt(1.0 + rest * square)
-    if kind == 1:
-        return (square / (root * root)) ** p / root
-    return (square / (root * root)) ** p * root / (1.0 + square)
+    power = math.pow(square / (root * root), p)
+    return power / root if kind == 1 else power * root / (1.0 + square)
 
 
 @noinline
@@ -58,15 +57,16 @@ def _integral(phi: float, m: float, p: float, kind: int) -> float:
     if math.isnan(phi + m) or m > 1.0:
         return math.nan
     if m == -math.inf:
-        return 0.0 if kind == 1 or p > 0.0 else math.copysign(math.inf, phi)
+        return 0.0 if kind == 1 or p > 0.0 else (math.inf if phi > 0.0 else -math.inf)
     turns, angle = phi / math.pi, 0.0
     if abs(phi) < _FAR:
         turns = np.rint(turns)
         angle = phi - turns * math.pi
     if turns != 0.0 and m == 1.0 and (kind == 1 or p > 0.0):
-        return math.copysign(math.inf, phi)
+        return math.inf if phi > 0.0 else -math.inf
     rest = 1.0 - m
-    total = math.copysign(_from_zero(math.tan(abs(angle)), rest, p, kind), angle)
+    total = _from_zero(math.tan(abs(angle)), rest, p, kind)
+    total = -total if angle < 0.0 else total
     return total + (2.0 * turns * _from_zero(1.6e16, rest, p, kind) if turns != 0.0 else 0.0)
 
 
