@@ -16,7 +16,15 @@ from tapegrad.sparse.arrays import as_sparse_array
 
 
 def operate(code: int, operands: tuple[Any, Any]) -> Any:
-    """Compute an operator of two operands, one of which is a sparse matrix of SciPy."""
+    """Compute an operator of two operands, one of which is a sparse matrix of SciPy.
+
+    Parameters
+    ----------
+    code
+        The number of the operator's op.
+    operands
+        A sparse matrix and a Tensor, in the order in which they are written.
+    """
     name = kernel_table.op_name(code)
     first, second = operands
     matrix, x = operands if is_sparse(first) else (second, first)

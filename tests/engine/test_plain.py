@@ -148,6 +148,12 @@ def functions(a, b):
 _sum_of = always_inline(_summed)
 
 
+def functions_of_c(a, b):
+    x, y = a / 70, b / 50
+    total = math.asinh(x) + math.sinh(x) + math.tan(y) + math.pow(abs(x) + 0.5, y) + math.atan(y) + np.rint(y)
+    return int(total * 1e9)
+
+
 def memory(a, b):
     fields = stack_i64(4)
     memset(fields, 0, 32)
@@ -186,7 +192,8 @@ def _bare(function: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    "function", [arithmetic, division, logic, loops, ranges, items, functions, tuples, memory]
+    "function",
+    [arithmetic, division, logic, loops, ranges, items, functions, functions_of_c, tuples, memory],
 )
 def test_translated_functions_compute_what_python_computes(
     function: Any, monkeypatch: pytest.MonkeyPatch
