@@ -272,14 +272,9 @@ def _of_counts(name: str, k: str, partial: str) -> Op:
 _BINOMIAL = _beta_density(f"{_NUMBER}-floor(x0)", "floor(x0)+1", "1-x2")
 _NEGATIVE = _beta_density(_NUMBER, "rint(x0)+1", "x2")
 
-# The second derivative of Kolmogorov's distribution, by two series: of far and of near numbers
-_FAR_TERMS = "+".join(
-    f"({-1 if k % 2 == 0 else 1})*exp(-{2 * k * k}*square(x0))*({16 * k**4}*square(x0)-{4 * k * k})"
-    for k in range(1, 7)
-)
-_NEAR_TERMS = "+".join(
-    substitute("exp(-c*v)*(2-10*c*v+4*square(c*v))", "c", f"({k * k}*square(pi)/8)") for k in (1, 3, 5)
-)
+# The derivative of Kolmogorov's distribution, by two series: of far and of near numbers
+_FAR_TERMS = "+".join(f"({k * k if k % 2 else -k * k})*exp(-{2 * k * k}*square(x0))" for k in range(1, 7))
+_NEAR_TERMS = "+".join(substitute("exp(-c*v)*(2*c*v-1)", "c", f"({k * k}*square(pi)/8)") for k in (1, 3, 5))
 _NEAR_TERMS = substitute(_NEAR_TERMS, "v", "(1/square(x0))")
 
 # Tukey's quantile ``(y**lmbda - (1-y)**lmbda)/lmbda`` depends on y by the reciprocal of this, and on lmbda by that.
@@ -319,13 +314,13 @@ OTHERS = (
         ),
         POSITIVE, (0.6, 9.0), POSITIVE, arguments=("x", "df", "nc"), home=None,
     ),
-    special_row("incomplete", "kolmogorov", ("kolmogorov_slope(x0)",), (0.3, 2.0), arguments=("y",)),
     special_row(
-        "incomplete", "kolmogorov_slope",
+        "incomplete", "kolmogorov",
         (
-            f"where(x0<0.02, 0, where(x0<0.8, -({_NEAR_TERMS})/(x0*square(x0)*one_over_sqrt_2pi), 2*({_FAR_TERMS})))",
+            "where((x0<0.02)|(x0>20), 0, where(x0<0.8, "
+            f"-({_NEAR_TERMS})/(square(x0)*one_over_sqrt_2pi), -8*x0*({_FAR_TERMS})))",
         ),
-        (0.3, 2.0), arguments=("y",), home=None,
+        (0.3, 2.0), arguments=("y",),
     ),
     special_row(
         "incomplete", "smirnov", (UNKNOWN, f"smirnov_slope({WHOLE}, x1)"), (1.0, 6.0), _SHARE, arguments=("n", "d"),

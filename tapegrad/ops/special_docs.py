@@ -167,7 +167,7 @@ SPECIAL_DOCS: dict[str, OpDoc] = {
     ),
     "kolmogorov": _doc(
         "kolmogorov", "Compute the share above `y` of Kolmogorov's distribution.", "",
-        source="The derivative is minus the density, by SciPy's series; further ones are those of the series.",
+        source="The derivative is minus the density, by both of its series.",
     ),
     "owens_t": _doc(
         "owens_t", "Compute Owen's T function.",

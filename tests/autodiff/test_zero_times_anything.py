@@ -135,7 +135,9 @@ BINARY = [
     lambda x, y: x + y, lambda x, y: x - y, lambda x, y: x * y, lambda x, y: x / y, tg.maximum, tg.minimum,
     tg.hypot, lambda x, y: tg.where(x > y, x, y),
 ]  # fmt: skip
-points = st.lists(st.sampled_from(SPECIAL), min_size=3, max_size=3).map(np.array)
+# Without 5e-324 and 1e300, of which products of partials are rounded to 0 or infinity in one order and not in another.
+COMPOSED = [x for x in SPECIAL if not (0.0 < abs(x) < 1e-100 or 1e100 < abs(x) < np.inf)]
+points = st.lists(st.sampled_from(COMPOSED), min_size=3, max_size=3).map(np.array)
 
 
 def same(found, expected):

@@ -114,12 +114,6 @@ def _kolmogorov(x):
     return 2 * sum((-1) ** (k - 1) * mp.exp(-2 * k * k * x * x) for k in range(1, 60))
 
 
-def _kolmogorov_slope(x):
-    if x < 0.1:
-        return mp.mpf(0)
-    return 2 * sum((-1) ** k * 4 * k * k * x * mp.exp(-2 * k * k * x * x) for k in range(1, 60))
-
-
 def _smirnov(n, d):
     _check_range(n, 40)
     _check_share(d)
@@ -216,7 +210,7 @@ HYPERGEOMETRIC = {
     "powm1": lambda x, y: mp.power(x, y) - 1, "ndtri_exp": _ndtri_exp,
     "wrightomega": lambda x: mp.re(mp.lambertw(mp.exp(x))), "tklmbda": _tukey,
     "fdtri": _fdtri, "chndtr": _poisson_mixture(_chi_squared), "ncx2_pdf": _poisson_mixture(_chi_squared_density),
-    "kolmogorov": _kolmogorov, "kolmogorov_slope": _kolmogorov_slope,
+    "kolmogorov": _kolmogorov,
     "smirnov": _smirnov, "smirnov_slope": _smirnov_slope,
     "bdtr": lambda k, n, p: _counts(mp.nint(n) - mp.floor(k), mp.floor(k) + 1, 1 - p),
     "bdtrc": lambda k, n, p: _counts(mp.floor(k) + 1, mp.nint(n) - mp.floor(k), p),

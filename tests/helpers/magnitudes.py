@@ -9,10 +9,12 @@ import numpy as np
 from helpers.texts_by_numpy import evaluate_numpy
 from tapegrad.ops import Op
 
+# Kelvin's functions, which SciPy computes in float32 as sums of terms of size 1
+_KELVINS = {"ber", "bei", "ker", "kei", "berp", "beip", "kerp", "keip"}
 # Rows with a partial that is a difference of terms of size 1
-_DIFFERENCES = {"entr", "rel_entr", "kl_div", "tklmbda"}
-# Public rows whose partials have the distance of the result to 1 as a factor
-_BESIDE_ONE = {"betaincinv", "betainccinv"}
+_DIFFERENCES = {"entr", "rel_entr", "kl_div", "tklmbda", *_KELVINS}
+# Public rows whose partials have the distance of the result to 1 as a factor, or such terms that cancel
+_BESIDE_ONE = {"betaincinv", "betainccinv", "fdtri"}
 _KEEPS_SIZES = {"masked_multiply", "square", "where"}
 
 

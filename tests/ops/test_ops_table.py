@@ -47,6 +47,10 @@ def derivative(op: Op, j: int, row: tuple[float, ...]) -> object:
     return mp.diff(along, operands[j], h=mp.mpf(10) ** -25)
 
 
+# Relative errors of SciPy's loops that are larger than 1e-12; Tukey's derivative cancels where its operand is near 0.
+_ERRORS = {"lpmv": 1e-10, "tklmbda": 1e-10}
+
+
 @grouped("op")
 @drawn
 @pytest.mark.parametrize(("op", "j"), PARTIALS)
@@ -69,7 +73,8 @@ def test_partial_is_accurate_in_float64(op: Op, j: int) -> None:
             error = abs(mp.mpf(float(evaluate_numpy(op.partials[j], **values, y=y))) - derivative(op, j, row))
             # SciPy's Bessel and Airy functions are good to 4e-14, and the partials are differences of them
             rounding = 1e-13 * abs(float(y)) if op.family == "bessel" else 0.0
-            assert error <= 1e-12 * abs(derivative(op, j, row)) + rounding, row
+            relative = _ERRORS.get(op.name, 1e-12)
+            assert error <= relative * abs(derivative(op, j, row)) + rounding, row
 
 
 @drawn
@@ -81,7 +86,7 @@ def test_primal_is_the_function_of_its_name(op: Op) -> None:
         for row in points(op, share(20)):
             primal = float(evaluate_numpy(op.primal, **{f"x{j}": np.asarray(x) for j, x in enumerate(row)}))
             exact = exact_value(op, row)
-            assert agrees(primal, exact, 1e-12), (
+            assert agrees(primal, exact, _ERRORS.get(op.name, 1e-12)), (
                 f"{op.name}{row}: the primal is {primal}, MP of the oracle says {mp.nstr(exact, 17)}"
             )
 

@@ -12,7 +12,7 @@ _BINARY = ("logaddexp2", "remainder", "fmod", "floor_divide", "nextafter")
 
 # SciPy's functions: names in formulas, and names in `scipy.special._ufuncs`
 _SCIPY_UNARY = {
-    "lgamma": "gammaln", "digamma": "psi", "riemann_zeta": "_riemann_zeta", "kolmogorov_slope": "_kolmogp",
+    "lgamma": "gammaln", "digamma": "psi", "riemann_zeta": "_riemann_zeta",
     **{name: name for name in (
         "erf", "erfc", "erfcx", "erfinv", "erfcinv", "ndtr", "log_ndtr", "ndtri", "logit", "log_expit", "entr",
         "exprel", "cosm1", "gamma", "rgamma", "gammasgn", "j0", "j1", "y0", "y1", "i0", "i1", "i0e", "i1e", "k0", "k1",
