@@ -34,5 +34,7 @@ from tapegrad.optimize.problems.problem import problem as problem
 from tapegrad.optimize.random_effects.laplace import laplace as laplace
 from tapegrad.optimize.residuals import Residuals as Residuals
 from tapegrad.optimize.residuals import residuals as residuals
+from tapegrad.optimize.sharding.sharded import Sharded as Sharded
+from tapegrad.optimize.sharding.sharded import sharded as sharded
 from tapegrad.optimize.solutions.fixed_point import fixed_point as fixed_point
 from tapegrad.optimize.solutions.root import root as root

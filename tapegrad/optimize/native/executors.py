@@ -48,7 +48,7 @@ def run_elsewhere(
     progress
         As for `run_shared`.
     """
-    content, count = _packed(problem, who), len(next(iter(vars(results).values())))
+    content, count = packed(problem, who), len(next(iter(vars(results).values())))
     blocks = _blocks_of(count)
     with reporting(progress) as report:
         solved = _WorkerBlocks(executor, _solve_block, who).solve(
@@ -65,7 +65,7 @@ def _blocks_of(count: int) -> list[slice]:
     return [slice(first, min(first + size, count)) for first in range(0, count, size)]
 
 
-def _packed(problem: BlockProblem, who: str) -> bytes:
+def packed(problem: BlockProblem, who: str) -> bytes:
     """Pickle the problem that all blocks share, by cloudpickle if it is installed: it takes lambdas."""
     module: Any = pickle if find_spec("cloudpickle") is None else import_module("cloudpickle")
     try:

@@ -1,0 +1,81 @@
+"""Parts in the memory of a process, with their signatures."""
+
+import os
+from collections.abc import Callable, Hashable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tapegrad.optimize.sharding.lazy_arrays import LAZY, MappedArray, described, load
+from tapegrad.optimize.sharding.recordings import signature_of
+from tapegrad.pytree import flatten
+
+
+class Loaded(NamedTuple):
+    """A part in memory."""
+
+    part: Any
+    signature: Hashable
+
+
+class Store:
+    """Parts that a process has, loaded when they are needed, and kept as far as they fit.
+
+    Of parts that are read one after the other, in every evaluation, those that come first are kept and the others read
+    again: if the latest were kept, each would be gone when its turn came.
+
+    Parameters
+    ----------
+    part_of
+        Returns a part, as it was given, by its number.
+    count
+        How many there are.
+    keep
+        How many bytes of parts that are read are kept. Arrays in memory, and those that are mapped, do not count.
+
+    Attributes
+    ----------
+    count
+        Number of parts.
+    """
+
+    def __init__(self, part_of: Callable[[int], Any], count: int, keep: int) -> None:
+        self._part_of, self.count, self._keep = part_of, count, keep
+        self._loaded: dict[int, Loaded] = {}
+        self._bytes = 0
+
+    def loaded(self, number: int) -> Loaded:
+        """Return a part."""
+        loaded = self._loaded.get(number)
+        if loaded is None:
+            given = self._part_of(number)
+            part = load(given)
+            loaded = Loaded(part, signature_of(part))
+            size = _bytes_read(given, part)
+            if self._bytes + size <= self._keep:
+                self._bytes += size
+                self._loaded[number] = loaded
+        return loaded
+
+    def noted(self, number: int, error: BaseException) -> None:
+        """Note in an exception which part it is about, and where that comes from."""
+        source = described(self._part_of(number))
+        text = f"sharded: in part {number} of {self.count}{source and f' ({source})'}"
+        if text not in getattr(error, "__notes__", ()):
+            error.add_note(text)
+
+
+def _bytes_read(given: Any, part: Any) -> int:
+    """Return the bytes of a part that were read into memory of their own."""
+    leaves = flatten(given)[0]
+    if not callable(given) and all(not isinstance(leaf, LAZY) or isinstance(leaf, MappedArray) for leaf in leaves):
+        return 0
+    return sum(leaf.nbytes for leaf in flatten(part)[0] if isinstance(leaf, np.ndarray))
+
+
+def default_keep() -> int:
+    """Return a quarter of the machine's memory, in bytes."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4
+    except (AttributeError, ValueError):  # not on Windows
+        return 1 << 30

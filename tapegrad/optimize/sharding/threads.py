@@ -1,0 +1,98 @@
+"""Evaluation of parts by threads of this process."""
+
+import itertools
+from concurrent.futures import ThreadPoolExecutor, wait
+from time import perf_counter_ns
+
+from tapegrad.engine.runtime.messages.progress import Progress
+from tapegrad.optimize.sharding.engine import Engine
+from tapegrad.optimize.sharding.recordings import Point, Recordings, signature_of
+from tapegrad.optimize.sharding.store import Store
+from tapegrad.optimize.sharding.tree import Node, Value, nodes_of, total
+
+_RUNS_PER_THREAD = 8
+_ALONE_NS = 60_000  # an evaluation that is shorter is over before another thread is awake
+
+
+class ThreadEngine(Engine):
+    """Threads that take runs of neighbouring parts; the caller is one of them, and waits for none that has not begun.
+
+    Replays release the GIL, so that threads wait for each other in the Python between them alone, a few us a part.
+    """
+
+    def __init__(self, store: Store, threads: int, progress: bool) -> None:
+        self._store, self._threads, self._progress = store, threads, progress
+        self._pool = ThreadPoolExecutor(max(threads - 1, 1), "tapegrad-sharded")  # which starts none yet
+        self._took: dict[Recordings, int] = {}  # ns of the last evaluation
+
+    def total(self, recordings: Recordings, point: Point) -> Value:
+        begin = perf_counter_ns()
+        threads = 1 if self._took.get(recordings, _ALONE_NS) < _ALONE_NS else self._threads
+        evaluation = _Evaluation(self._store, recordings, point, threads)
+        helpers = [self._pool.submit(evaluation.run) for _ in range(min(threads, len(evaluation.nodes)) - 1)]
+        try:
+            with Progress(self._progress) as line:
+                evaluation.run(line)
+        except BaseException:
+            evaluation.stopped = True
+            raise
+        finally:
+            begun = [helper for helper in helpers if not helper.cancel()]
+            wait(begun)
+        for helper in begun:
+            helper.result()
+        value = total(itertools.chain.from_iterable(evaluation.nodes))
+        self._took[recordings] = perf_counter_ns() - begin
+        return value
+
+    def close(self) -> None:
+        self._pool.shutdown()
+
+
+class _Stopped(Exception):
+    """Another thread has failed, or was interrupted."""
+
+
+class _Evaluation:
+    """One evaluation of all parts, in runs of neighbouring ones.
+
+    Attributes
+    ----------
+    nodes
+        Nodes of the sum, by run.
+    stopped
+        Whether threads are to end.
+    """
+
+    def __init__(self, store: Store, recordings: Recordings, point: Point, threads: int) -> None:
+        self._store, self._recordings, self._point = store, recordings, point
+        self._args = signature_of(*point.args)
+        self._length = max(store.count // (_RUNS_PER_THREAD * threads), 1)
+        self.nodes: list[list[Node]] = [[] for _ in range(0, store.count, self._length)]
+        self._numbers = itertools.count()  # whose `next` is atomic
+        self.stopped = False
+
+    def run(self, line: Progress | None = None) -> None:
+        """Evaluate runs until none is left."""
+        for number in self._numbers:
+            if number >= len(self.nodes):
+                return
+            first = number * self._length
+            end = min(first + self._length, self._store.count)
+            try:
+                self.nodes[number] = nodes_of(map(self._part, range(first, end)), first)
+            except _Stopped:
+                return
+            if line is not None and line.due:
+                line.show(f"sharded: {end} of {self._store.count} parts")
+
+    def _part(self, number: int) -> Value:
+        if self.stopped:
+            raise _Stopped
+        try:
+            part, signature = self._store.loaded(number)
+            return self._recordings.evaluate(self._point, number, part, (signature, self._args))
+        except Exception as error:
+            self.stopped = True
+            self._store.noted(number, error)
+            raise
