@@ -15,9 +15,9 @@ from tapegrad.optimize.native.sharing import Results, reporting
 
 _MIN_BLOCKS = 64
 _MAX_BLOCK_PROBLEMS = 4096
-_MAX_TRIES = 3
+MAX_TRIES = 3
 _POLL_INTERVAL_S = 1.0  # `wait` does not report blocks that are cancelled
-_LOST = (BrokenExecutor, CancelledError)  # its workers have died, or it was shut down
+LOST = (BrokenExecutor, CancelledError)  # its workers have died, or it was shut down
 
 
 class BlockProblem(Protocol):
@@ -65,11 +65,11 @@ def _blocks_of(count: int) -> list[slice]:
     return [slice(first, min(first + size, count)) for first in range(0, count, size)]
 
 
-def packed(problem: BlockProblem, who: str) -> bytes:
-    """Pickle the problem that all blocks share, by cloudpickle if it is installed: it takes lambdas."""
+def packed(value: Any, who: str) -> bytes:
+    """Pickle what all blocks share, by cloudpickle if it is installed: it takes lambdas."""
     module: Any = pickle if find_spec("cloudpickle") is None else import_module("cloudpickle")
     try:
-        content: bytes = module.dumps(problem)
+        content: bytes = module.dumps(value)
     except (pickle.PicklingError, TypeError, AttributeError) as error:
         raise TypeError(
             f"{who}: the function cannot be sent to the executor's workers ({error}); define it at the top of a module,"
@@ -89,13 +89,62 @@ def _solve_block(content: bytes, part: Any) -> dict[str, np.ndarray]:
     return vars(_problem_of(content).solve_block(part))
 
 
+class ExecutorSource:
+    """An executor, or a function that makes one: it is called again when the workers of one are lost.
+
+    Attributes
+    ----------
+    can_renew
+        Whether it is a function.
+
+    Raises
+    ------
+    TypeError
+        If it is neither, or makes something else.
+    """
+
+    def __init__(self, executor: Any, who: str) -> None:
+        self._given, self._who = executor, who
+        self.can_renew = not _is_executor(executor)
+        if self.can_renew and not callable(executor):
+            raise self._no_executor(executor)
+        self._own: Executor | None = None
+
+    def current(self) -> Any:
+        """Return the executor."""
+        if not self.can_renew:
+            return self._given
+        return self.renewed() if self._own is None else self._own
+
+    def renewed(self) -> Any:
+        """Return another executor than before, if there is a function that makes it."""
+        if not self.can_renew:
+            return self._given
+        self.close()
+        made = self._given()
+        if not _is_executor(made):
+            raise self._no_executor(made)
+        self._own = made
+        return made
+
+    def close(self) -> None:
+        """Shut down what the function has made."""
+        if self._own is not None:
+            self._own.shutdown(wait=True)
+            self._own = None
+
+    def _no_executor(self, given: Any) -> TypeError:
+        what = f"executor={self._given!r}" + ("" if given is self._given else f" made {given!r}")
+        return TypeError(f"{self._who}: {what}; it must be an Executor, or a function that makes one")
+
+
 class _WorkerBlocks:
     """Blocks that an executor's workers solve.
 
     Parameters
     ----------
     executor
-        An executor, or a function that makes one: it is called again when the workers of one are lost.
+        As for `ExecutorSource`.
     work
         Is called by workers with the arguments of a block.
     who
@@ -103,11 +152,7 @@ class _WorkerBlocks:
     """
 
     def __init__(self, executor: Any, work: Callable[..., Any], who: str) -> None:
-        self._executor, self._work, self._who = executor, work, who
-        self._make = None if _is_executor(executor) else executor
-        if self._make is not None and not callable(self._make):
-            raise self._no_executor(executor)
-        self._own: Executor | None = None
+        self._source, self._work, self._who = ExecutorSource(executor, who), work, who
 
     def solve(self, arguments: Sequence[tuple[Any, ...]], tell: Callable[[int], Any]) -> dict[int, Any]:
         """Return the results of all blocks by number; blocks that were lost with a worker are solved again.
@@ -116,19 +161,19 @@ class _WorkerBlocks:
         """
         results: dict[int, Any] = {}
         try:
-            for _ in range(_MAX_TRIES):
+            for _ in range(MAX_TRIES):
                 left = [number for number in range(len(arguments)) if number not in results]
                 lost = self._round(arguments, left, results, tell)
                 if lost is None:
                     return results
-                if self._make is None:
+                if not self._source.can_renew:
                     raise RuntimeError(
                         f"{self._who}: the executor lost its workers ({str(lost) or type(lost).__name__}), with"
                         f" {len(results)} of {len(arguments)} blocks done; given a function that makes an executor,"
                         f" {self._who} makes a new one and goes on"
                     ) from lost
             raise RuntimeError(
-                f"{self._who}: workers were lost {_MAX_TRIES} times, with"
+                f"{self._who}: workers were lost {MAX_TRIES} times, with"
                 f" {len(results)} of {len(arguments)} blocks done"
             ) from lost
         except KeyboardInterrupt:
@@ -136,7 +181,7 @@ class _WorkerBlocks:
                 raise
             return results
         finally:
-            self._shut_down()
+            self._source.close()
 
     def _round(
         self,
@@ -146,19 +191,19 @@ class _WorkerBlocks:
         tell: Callable[[int], Any],
     ) -> Exception | None:
         """Solve the blocks that are left; return how workers were lost, if they were."""
-        executor, waiting, lost = self._fresh(), dict[Future[Any], int](), None
+        executor, waiting, lost = self._source.renewed(), dict[Future[Any], int](), None
         try:
             try:
                 for number in left:
                     waiting[executor.submit(self._work, *arguments[number])] = number
-            except _LOST as error:
+            except LOST as error:
                 lost = error
             while waiting:
-                for future in _done(waiting):
+                for future in done_of(waiting):
                     number = waiting.pop(future)
                     try:
                         results[number] = future.result()
-                    except _LOST as error:
+                    except LOST as error:
                         lost = error
                 tell(len(results))
         finally:
@@ -166,31 +211,12 @@ class _WorkerBlocks:
                 future.cancel()
         return lost
 
-    def _fresh(self) -> Any:
-        if self._make is None:
-            return self._executor
-        self._shut_down()
-        made = self._make()
-        if not _is_executor(made):
-            raise self._no_executor(made)
-        self._own = made
-        return made
-
-    def _no_executor(self, given: Any) -> TypeError:
-        what = f"executor={self._executor!r}" + ("" if given is self._executor else f" made {given!r}")
-        return TypeError(f"{self._who}: {what}; it must be an Executor, or a function that makes one")
-
-    def _shut_down(self) -> None:
-        if self._own is not None:
-            self._own.shutdown(wait=True)
-            self._own = None
-
 
 def _is_executor(given: Any) -> bool:
     return hasattr(given, "submit") and not isinstance(given, type)
 
 
-def _done(waiting: Collection[Future[Any]]) -> set[Future[Any]]:
+def done_of(waiting: Collection[Future[Any]]) -> set[Future[Any]]:
     """Wait until some blocks are done or cancelled."""
     done, rest = wait(waiting, _POLL_INTERVAL_S, FIRST_COMPLETED)
     return done | {future for future in rest if future.cancelled()}

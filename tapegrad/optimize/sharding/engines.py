@@ -15,4 +15,9 @@ def engine_of(executor: Any, parts: list[Any], store: Store, threads: int, keep:
     TypeError
         For an object that is none.
     """
-    return ThreadEngine(store, threads, progress)
+    if executor is None:
+        return ThreadEngine(store, threads, progress)
+    from tapegrad.optimize.sharding.executors import ExecutorEngine
+
+    several = executor if isinstance(executor, list | tuple) else [executor]
+    return ExecutorEngine(list(several), parts, store, keep, progress)

@@ -87,7 +87,32 @@ def compiled_by(transform: Callable[..., Any]) -> Makes:
     return lambda function, examples: OfCompiled(compile(transform(function), *examples))
 
 
-class Table(dict[Hashable, Evaluator]):
+class Signature:
+    """What a recording for some arguments depends on: there is one for equal ones, so that it is found by identity."""
+
+    def __init__(self, key: Hashable) -> None:
+        self._key = key
+
+    @staticmethod
+    def of(*values: Any) -> "Signature":
+        """Return the signature of arguments."""
+        return _known_signature(flatten_args(values, {}).key)
+
+    def __reduce__(self) -> Any:
+        return _known_signature, (self._key,)
+
+
+_signatures: dict[Hashable, Signature] = {}
+
+
+def _known_signature(key: Hashable) -> Signature:
+    return _signatures.setdefault(key, Signature(key))
+
+
+Signatures = tuple[Signature, Signature]  # of a part, and of the further arguments
+
+
+class Table(dict[Signatures, Evaluator]):
     """Evaluators by signature.
 
     Attributes
@@ -98,23 +123,18 @@ class Table(dict[Hashable, Evaluator]):
 
     key: tuple[Any, ...] = ()
 
-    def evaluate(self, point: Point, number: int, part: Any, signature: Hashable) -> Value:
+    def evaluate(self, point: Point, number: int, part: Any, signatures: Signatures) -> Value:
         """Evaluate a part.
 
         Raises
         ------
         UnrecordedWayError
-            If its signature, or a branch that it takes, is not known.
+            If the signatures, or a branch that it takes, is not known.
         """
-        evaluator = self.get(signature)
+        evaluator = self.get(signatures)
         if evaluator is None:
             raise UnrecordedWayError("a part has a signature that is not recorded")
         return evaluator(point, number, part)
-
-
-def signature_of(*values: Any) -> Hashable:
-    """Return what a recording for these arguments depends on."""
-    return flatten_args(values, {}).key
 
 
 class Recordings:
@@ -134,7 +154,7 @@ class Recordings:
 
     def __init__(self, function: Jit[..., Any], make: Makes) -> None:
         self._function, self._make = function, make
-        self._examples: dict[Hashable, list[Example]] = {}
+        self._examples: dict[Signatures, list[Example]] = {}
         self._captured: CapturedState | None = None
         self._lock = lock()
         self._errors: Any = "nan" if thread.mode.nan_on_failure else "raise"
@@ -148,25 +168,25 @@ class Recordings:
             if captured is not None and not captured.holds() and captured.change() is not None:
                 self.table, self._examples, self._captured = Table(), {}, None
 
-    def learn(self, point: Point, part: Any, signature: Hashable) -> None:
+    def learn(self, point: Point, part: Any, signatures: Signatures) -> None:
         """Record the function for a part."""
         with self._lock:
-            examples = [*self._examples.get(signature, ()), point.arguments(part)]
+            examples = [*self._examples.get(signatures, ()), point.arguments(part)]
             with errstate(self._errors):  # helpers have a mode of their own
                 evaluator = self._make(self._function, examples)
-            self._examples[signature] = examples
-            self.table = Table({**self.table, signature: evaluator})
+            self._examples[signatures] = examples
+            self.table = Table({**self.table, signatures: evaluator})
             self._captured = self._captured or CapturedState((self._function.function,))
             self._version += 1
             self._content = b""
 
-    def evaluate(self, point: Point, number: int, part: Any, signature: Hashable) -> Value:
+    def evaluate(self, point: Point, number: int, part: Any, signatures: Signatures) -> Value:
         """Evaluate a part in this process."""
         try:
-            return self.table.evaluate(point, number, part, signature)
+            return self.table.evaluate(point, number, part, signatures)
         except UnrecordedWayError:
-            self.learn(point, part, signature)
-            return self.table.evaluate(point, number, part, signature)
+            self.learn(point, part, signatures)
+            return self.table.evaluate(point, number, part, signatures)
 
     def travelling(self) -> tuple[tuple[Any, ...], bytes]:
         """Return the key of the table, and the table pickled: recordings where they can be saved, else the function."""

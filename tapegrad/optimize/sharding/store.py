@@ -1,13 +1,13 @@
 """Parts in the memory of a process, with their signatures."""
 
 import os
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tapegrad.optimize.sharding.lazy_arrays import LAZY, MappedArray, described, load
-from tapegrad.optimize.sharding.recordings import signature_of
+from tapegrad.optimize.sharding.recordings import Signature
 from tapegrad.pytree import flatten
 
 
@@ -15,7 +15,7 @@ class Loaded(NamedTuple):
     """A part in memory."""
 
     part: Any
-    signature: Hashable
+    signature: Signature
 
 
 class Store:
@@ -50,7 +50,7 @@ class Store:
         if loaded is None:
             given = self._part_of(number)
             part = load(given)
-            loaded = Loaded(part, signature_of(part))
+            loaded = Loaded(part, Signature.of(part))
             size = _bytes_read(given, part)
             if self._bytes + size <= self._keep:
                 self._bytes += size

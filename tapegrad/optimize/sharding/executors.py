@@ -1,0 +1,235 @@
+"""Evaluation of parts by the workers of executors, of which some may be lost, and some be slow."""
+
+import uuid
+from concurrent.futures import Future
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+from tapegrad.engine.runtime.messages.progress import Progress
+from tapegrad.engine.threads import allowed
+from tapegrad.optimize.native.executors import LOST, MAX_TRIES, ExecutorSource, done_of, packed
+from tapegrad.optimize.sharding.engine import Engine
+from tapegrad.optimize.sharding.lazy_arrays import portable
+from tapegrad.optimize.sharding.recordings import Point, Recordings, Signature
+from tapegrad.optimize.sharding.store import Store
+from tapegrad.optimize.sharding.tree import Node, Value, total
+from tapegrad.optimize.sharding.workers import Missing, Task, Unknown, evaluate
+
+_RUNS_PER_WORKER = 4  # of an executor that gives tasks to any of its workers
+# A run that takes so many times as long as others, and at least so long, is given to another worker as well.
+_SLOW, _SLOW_S = 3.0, 1.0
+
+
+class Place:
+    """An executor, and what its workers have been sent.
+
+    Attributes
+    ----------
+    source
+        Where the executor is from.
+    parts, tables
+        Numbers of parts, and keys of tables of evaluators.
+    is_lost
+        Whether its workers are gone, and there are no others.
+    """
+
+    def __init__(self, source: ExecutorSource) -> None:
+        self.source = source
+        self.parts: set[int] = set()
+        self.tables: set[Any] = set()
+        self.is_lost = False
+
+    @property
+    def workers(self) -> int:
+        """How many workers it has; where it does not say, as many as this machine has processors."""
+        executor = self.source.current()
+        count = getattr(executor, "_max_workers", None) or getattr(executor, "num_workers", None)
+        return int(count or allowed())
+
+    def renew(self) -> None:
+        """Make another executor, if that can be."""
+        self.parts, self.tables = set(), set()
+        self.is_lost = not self.source.can_renew
+        self.source.renewed()
+
+
+class ExecutorEngine(Engine):
+    """Workers of executors, which take runs of neighbouring parts.
+
+    Parameters
+    ----------
+    executors
+        Executors, or functions that make them. With one, each of its workers comes to have the parts of the runs that
+        it is given; with several, each has the parts of one run.
+    parts
+        The parts, as they were given.
+    store
+        The parts in this process, which records functions for some of them.
+    keep
+        As for `Store`.
+    """
+
+    def __init__(self, executors: list[Any], parts: list[Any], store: Store, keep: int, progress: bool) -> None:
+        self._places = [Place(ExecutorSource(executor, "sharded")) for executor in executors]
+        self._parts, self._store, self._keep, self._progress = parts, store, keep, progress
+        self._name = uuid.uuid4().hex
+
+    def total(self, recordings: Recordings, point: Point) -> Value:
+        with Progress(self._progress) as line:
+            return _Evaluation(self, recordings, point).total(line)
+
+    def close(self) -> None:
+        for place in self._places:
+            place.source.close()
+
+    @property
+    def places(self) -> list[Place]:
+        """The executors that have workers.
+
+        Raises
+        ------
+        RuntimeError
+            If there is none.
+        """
+        return [place for place in self._places if not place.is_lost]
+
+    def runs(self) -> list[tuple[int, int]]:
+        """Return the first and the last number, and one, of each run of parts."""
+        places = self.places
+        wanted = len(places) if len(places) > 1 else places[0].workers * _RUNS_PER_WORKER
+        count = len(self._parts)
+        return [(count * k // wanted, count * (k + 1) // wanted) for k in range(wanted) if count * k // wanted < count * (k + 1) // wanted]
+
+    def learn(self, recordings: Recordings, point: Point, number: int) -> None:
+        """Record what is computed, for a part that no recording is for."""
+        part, signature = self._store.loaded(number)
+        try:
+            recordings.evaluate(point, number, part, (signature, Signature.of(*point.args)))
+        except Exception as error:
+            self._store.noted(number, error)
+            raise
+
+    def task(self, place: Place, run: tuple[int, int], recordings: Recordings, point: Point, missing: Missing | None) -> Task:
+        """Return the task for a run, with all that the workers of a place have not been sent, or miss."""
+        key, content = recordings.travelling()
+        numbers = set(range(*run)) - place.parts if missing is None else set(missing.parts)
+        parts = {number: packed(portable(self._parts[number]), "sharded") for number in sorted(numbers)}
+        sends_table = key not in place.tables if missing is None else missing.table
+        place.parts |= numbers
+        place.tables.add(key)
+        return Task(self._name, len(self._parts), self._keep, *run, point, key, content if sends_table else b"", parts)
+
+
+class _Waiting:
+    """A run that a worker has been given."""
+
+    def __init__(self, run: int, place: Place, executor: Any) -> None:
+        self.run, self.place, self.executor, self.begun = run, place, executor, perf_counter()
+
+
+class _Evaluation:
+    """One evaluation of all parts."""
+
+    def __init__(self, engine: ExecutorEngine, recordings: Recordings, point: Point) -> None:
+        self._engine, self._recordings, self._point = engine, recordings, point
+        self._runs = engine.runs()
+        self._nodes: dict[int, list[Node]] = {}
+        self._waiting: dict[Future[Any], _Waiting] = {}
+        self._seconds: list[float] = []  # that runs have taken
+        self._copied: set[int] = set()  # runs that two workers have
+        self._learned: set[int] = set()
+        self._losses = 0
+
+    def total(self, line: Progress) -> Value:
+        if not self._recordings.table:
+            self._engine.learn(self._recordings, self._point, 0)
+        try:
+            for number in range(len(self._runs)):
+                self._submit(number)
+            while len(self._nodes) < len(self._runs):
+                for future in done_of(self._waiting):
+                    self._take(future)
+                self._copy_slow()
+                if line.due:
+                    done = sum(end - first for first, end in map(self._runs.__getitem__, self._nodes))
+                    line.show(f"sharded: {done} of {self._runs[-1][1]} parts")
+        finally:
+            for future in self._waiting:
+                future.cancel()
+        return total(node for number in range(len(self._runs)) for node in self._nodes[number])
+
+    def _submit(self, number: int, missing: Missing | None = None, place: Place | None = None) -> None:
+        """Give a run to a worker."""
+        for _ in range(MAX_TRIES + len(self._engine.places)):
+            places = self._engine.places
+            chosen = place or places[number % len(places)]
+            executor = chosen.source.current()
+            task = self._engine.task(chosen, self._runs[number], self._recordings, self._point, missing)
+            try:
+                self._waiting[executor.submit(evaluate, task)] = _Waiting(number, chosen, executor)
+                return
+            except LOST as error:
+                self._note_loss(chosen, executor, error)
+            except RuntimeError as error:  # the executor was shut down
+                self._note_loss(chosen, executor, error)
+            missing = place = None
+
+    def _take(self, future: Future[Any]) -> None:
+        """Take what a worker has answered."""
+        waiting = self._waiting.pop(future)
+        number = waiting.run
+        try:
+            answer = future.result()
+        except LOST as error:
+            self._note_loss(waiting.place, waiting.executor, error)
+            answer = None
+        if number in self._nodes:
+            return  # a copy was faster
+        if isinstance(answer, list):
+            self._nodes[number] = answer
+            self._seconds.append(perf_counter() - waiting.begun)
+        elif isinstance(answer, Missing):
+            self._submit(number, answer, waiting.place)
+        elif isinstance(answer, Unknown):
+            self._learn(answer.part)
+            self._submit(number)
+        elif not any(other.run == number for other in self._waiting.values()):
+            self._submit(number)
+
+    def _learn(self, part: int) -> None:
+        if part in self._learned:
+            raise TypeError(
+                f"sharded: part {part} has values that another process cannot find again; have parts of arrays, numbers"
+                " and text"
+            )
+        self._learned.add(part)
+        self._engine.learn(self._recordings, self._point, part)
+
+    def _note_loss(self, place: Place, executor: Any, error: Exception) -> None:
+        """Make another executor in place of one that has lost its workers, or go on with the others."""
+        if place.is_lost or place.source.current() is not executor:
+            return  # noted before, by another run
+        self._losses += 1
+        done = f"with {len(self._nodes)} of {len(self._runs)} runs of parts done"
+        if place.source.can_renew and self._losses > MAX_TRIES:
+            raise RuntimeError(f"sharded: workers were lost {self._losses} times, {done}") from error
+        place.renew()
+        if not self._engine.places:
+            raise RuntimeError(
+                f"sharded: the executor lost its workers ({str(error) or type(error).__name__}), {done}; given a function"
+                " that makes an executor, sharded makes a new one and goes on"
+            ) from error
+
+    def _copy_slow(self) -> None:
+        """Give runs that take long to workers that have nothing to do, as well."""
+        if not self._seconds:
+            return
+        limit = max(_SLOW * median(self._seconds), _SLOW_S)
+        late = [each for each in self._waiting.values() if perf_counter() - each.begun > limit and each.run not in self._copied]
+        for each in late:
+            busy = [other.place for other in self._waiting.values()]
+            idle = next((p for p in self._engine.places if busy.count(p) < p.workers), None)
+            if idle is not None:
+                self._copied.add(each.run)
+                self._submit(each.run, None, idle)

@@ -1,0 +1,136 @@
+"""Evaluation of runs of parts in a worker: another process, here or on another machine.
+
+A worker keeps what it has been sent: tables of evaluators, and parts. A task has no more than keys of these, and where
+to evaluate. What the worker does not have it asks for in its answer, and the task comes again with it.
+"""
+
+import pickle
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from tapegrad.errors import UnrecordedWayError
+from tapegrad.optimize.sharding.recordings import Point, Signature, Table
+from tapegrad.optimize.sharding.store import Store
+from tapegrad.optimize.sharding.tree import Node, Value, nodes_of
+
+_MAX_TABLES = 64  # that a worker keeps
+_MAX_COLLECTIONS = 4  # of parts
+
+
+class Task(NamedTuple):
+    """A run of parts, and what is to be computed of each.
+
+    Attributes
+    ----------
+    collection
+        Name of the collection of parts.
+    count, keep
+        As for `Store`.
+    first, end
+        Numbers of the parts.
+    point
+        Where.
+    table
+        Key of the evaluators.
+    content
+        The evaluators, pickled, and parts by number; empty where the worker should have them.
+    """
+
+    collection: str
+    count: int
+    keep: int
+    first: int
+    end: int
+    point: Point
+    table: tuple[Any, ...]
+    content: bytes = b""
+    parts: dict[int, bytes] = {}  # noqa: RUF012  never written to
+
+
+@dataclass(frozen=True)
+class Missing:
+    """What a worker needs before it can do a task."""
+
+    table: bool
+    parts: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """A part whose signature, or branch, no recording has."""
+
+    part: int
+
+
+Answer = list[Node] | Missing | Unknown
+
+
+class _Collection:
+    """Parts of one function that a worker has been sent."""
+
+    def __init__(self, count: int, keep: int) -> None:
+        self.sent: dict[int, Any] = {}
+        self.store = Store(self.sent.__getitem__, count, keep)
+
+
+_tables: OrderedDict[tuple[Any, ...], Table] = OrderedDict()
+_collections: OrderedDict[str, _Collection] = OrderedDict()
+
+
+def evaluate(task: Task) -> Answer:
+    """Evaluate a run of parts, in a worker."""
+    if task.content:
+        _entered(_tables, task.table, pickle.loads(task.content), _MAX_TABLES)
+    if task.collection not in _collections:
+        _entered(_collections, task.collection, _Collection(task.count, task.keep), _MAX_COLLECTIONS)
+    collection = _collections[task.collection]
+    collection.sent |= {number: pickle.loads(content) for number, content in task.parts.items()}
+    missing = tuple(number for number in range(task.first, task.end) if number not in collection.sent)
+    if missing or task.table not in _tables:
+        return Missing(task.table not in _tables, missing)
+    return evaluate_run(collection.store, _tables[task.table], task.point, task.first, task.end)
+
+
+def evaluate_run(store: Store, table: Table, point: Point, first: int, end: int) -> Answer:
+    """Evaluate a run of parts that are there."""
+    arguments = Signature.of(*point.args)
+
+    def value(number: int) -> Value:
+        try:
+            part, signature = store.loaded(number)
+            return table.evaluate(point, number, part, (signature, arguments))
+        except UnrecordedWayError:
+            raise _Stopped(number) from None
+        except Exception as error:
+            store.noted(number, error)
+            raise _portable(error) from None
+
+    try:
+        return nodes_of(map(value, range(first, end)), first)
+    except _Stopped as stopped:
+        return Unknown(stopped.args[0])
+
+
+class _Stopped(Exception):
+    """A part is unknown; its number."""
+
+
+def _portable(error: Exception) -> Exception:
+    """Return an exception that can be pickled: it itself, or another one with its text."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:  # whatever its class does
+        other = RuntimeError(f"{type(error).__name__}: {error}")
+        for note in getattr(error, "__notes__", ()):
+            other.add_note(note)
+        return other
+    return error
+
+
+def _entered(kept: OrderedDict[Any, Any], key: Any, value: Any, most: int) -> None:
+    """Enter a value as the latest, and drop the first one of too many."""
+    kept[key] = value
+    kept.move_to_end(key)
+    while len(kept) > most:
+        kept.popitem(last=False)
