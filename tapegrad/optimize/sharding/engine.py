@@ -1,14 +1,29 @@
 """Engines: what evaluates the parts and adds the results."""
 
 import os
+from typing import Any
 
 from tapegrad.optimize.sharding.journal import Journal
-from tapegrad.optimize.sharding.recordings import Point, Recordings
+from tapegrad.optimize.sharding.recordings import Point, Recordings, Signature
+from tapegrad.optimize.sharding.store import Store
 from tapegrad.optimize.sharding.tree import Value
 
 
 class Engine:
-    """Threads, processes or machines that have the parts."""
+    """Threads, processes or machines that have the parts.
+
+    Parameters
+    ----------
+    parts
+        The parts, as they were given.
+    store
+        The parts in this process. Engines of other processes record functions for some of them.
+    progress
+        Whether an evaluation that takes longer than a second shows how far it is.
+    """
+
+    def __init__(self, parts: list[Any], store: Store, progress: bool) -> None:
+        self.parts, self.store, self.progress = parts, store, progress
 
     def total(self, recordings: Recordings, point: Point) -> Value:
         """Return the sum over all parts, added in the fixed tree.
@@ -26,3 +41,24 @@ class Engine:
 
     def close(self) -> None:
         """Give up what belongs to the engine. Executors that were given stay."""
+
+    def learn(self, recordings: Recordings, point: Point, number: int, learned: set[int]) -> None:
+        """Record what is computed, for a part that a worker has no recording for.
+
+        Raises
+        ------
+        TypeError
+            If it is among those that were `learned` for this evaluation: the worker does not find what it was sent.
+        """
+        if number in learned:
+            raise TypeError(
+                f"sharded: part {number} has values that another process cannot find again; have parts of arrays,"
+                " numbers and text"
+            )
+        learned.add(number)
+        try:
+            part, signature = self.store.loaded(number)
+            recordings.evaluate(point, number, part, (signature, Signature.of(*point.args)))
+        except Exception as error:
+            self.store.noted(number, error)
+            raise

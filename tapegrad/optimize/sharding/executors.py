@@ -11,7 +11,7 @@ from tapegrad.engine.threads import allowed
 from tapegrad.optimize.native.executors import LOST, MAX_TRIES, ExecutorSource, done_of, packed
 from tapegrad.optimize.sharding.engine import Engine
 from tapegrad.optimize.sharding.lazy_arrays import portable
-from tapegrad.optimize.sharding.recordings import Point, Recordings, Signature
+from tapegrad.optimize.sharding.recordings import Point, Recordings
 from tapegrad.optimize.sharding.store import Store
 from tapegrad.optimize.sharding.tree import Node, Value, total
 from tapegrad.optimize.sharding.workers import Missing, Task, Unknown, evaluate
@@ -59,24 +59,20 @@ class ExecutorEngine(Engine):
 
     Parameters
     ----------
+    parts, store, progress
+        As for `Engine`.
     executors
         Executors, or functions that make them. With one, each of its workers comes to have the parts of the runs that
         it is given; with several, each has the parts of one run.
-    parts
-        The parts, as they were given.
-    store
-        The parts in this process, which records functions for some of them.
-    keep
-        As for `Store`.
     """
 
-    def __init__(self, executors: list[Any], parts: list[Any], store: Store, keep: int, progress: bool) -> None:
+    def __init__(self, parts: list[Any], store: Store, progress: bool, executors: list[Any]) -> None:
+        super().__init__(parts, store, progress)
         self._places = [Place(ExecutorSource(executor, "sharded")) for executor in executors]
-        self._parts, self._store, self._keep, self._progress = parts, store, keep, progress
         self._name = uuid.uuid4().hex
 
     def total(self, recordings: Recordings, point: Point) -> Value:
-        with Progress(self._progress) as line:
+        with Progress(self.progress) as line:
             return _Evaluation(self, recordings, point).total(line)
 
     def close(self) -> None:
@@ -98,27 +94,18 @@ class ExecutorEngine(Engine):
         """Return the first and the last number, and one, of each run of parts."""
         places = self.places
         wanted = len(places) if len(places) > 1 else places[0].workers * _RUNS_PER_WORKER
-        count = len(self._parts)
+        count = len(self.parts)
         return [(count * k // wanted, count * (k + 1) // wanted) for k in range(wanted) if count * k // wanted < count * (k + 1) // wanted]
-
-    def learn(self, recordings: Recordings, point: Point, number: int) -> None:
-        """Record what is computed, for a part that no recording is for."""
-        part, signature = self._store.loaded(number)
-        try:
-            recordings.evaluate(point, number, part, (signature, Signature.of(*point.args)))
-        except Exception as error:
-            self._store.noted(number, error)
-            raise
 
     def task(self, place: Place, run: tuple[int, int], recordings: Recordings, point: Point, missing: Missing | None) -> Task:
         """Return the task for a run, with all that the workers of a place have not been sent, or miss."""
         key, content = recordings.travelling()
         numbers = set(range(*run)) - place.parts if missing is None else set(missing.parts)
-        parts = {number: packed(portable(self._parts[number]), "sharded") for number in sorted(numbers)}
+        parts = {number: packed(portable(self.parts[number]), "sharded") for number in sorted(numbers)}
         sends_table = key not in place.tables if missing is None else missing.table
         place.parts |= numbers
         place.tables.add(key)
-        return Task(self._name, len(self._parts), self._keep, *run, point, key, content if sends_table else b"", parts)
+        return Task(self._name, len(self.parts), self.store.keep, *run, point, key, content if sends_table else b"", parts)
 
 
 class _Waiting:
@@ -143,7 +130,7 @@ class _Evaluation:
 
     def total(self, line: Progress) -> Value:
         if not self._recordings.table:
-            self._engine.learn(self._recordings, self._point, 0)
+            self._engine.learn(self._recordings, self._point, 0, set())
         try:
             for number in range(len(self._runs)):
                 self._submit(number)
@@ -192,19 +179,10 @@ class _Evaluation:
         elif isinstance(answer, Missing):
             self._submit(number, answer, waiting.place)
         elif isinstance(answer, Unknown):
-            self._learn(answer.part)
+            self._engine.learn(self._recordings, self._point, answer.part, self._learned)
             self._submit(number)
         elif not any(other.run == number for other in self._waiting.values()):
             self._submit(number)
-
-    def _learn(self, part: int) -> None:
-        if part in self._learned:
-            raise TypeError(
-                f"sharded: part {part} has values that another process cannot find again; have parts of arrays, numbers"
-                " and text"
-            )
-        self._learned.add(part)
-        self._engine.learn(self._recordings, self._point, part)
 
     def _note_loss(self, place: Place, executor: Any, error: Exception) -> None:
         """Make another executor in place of one that has lost its workers, or go on with the others."""

@@ -395,6 +395,6 @@ def sharded(
     pieces = parts_of(parts, rows, columns)
     keep = default_keep() if keep is None else keep
     store = Store(pieces.__getitem__, len(pieces), keep)
-    engine = engine_of(executor, pieces, store, checked_threads(threads, "sharded"), keep, progress)
+    engine = engine_of(executor, pieces, store, checked_threads(threads, "sharded"), progress)
     journal = None if checkpoint is None else engine.journal(checkpoint)
     return Sharded(function, x0, engine, parts=len(pieces), residuals=residuals, journal=journal)

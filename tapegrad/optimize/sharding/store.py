@@ -35,12 +35,12 @@ class Store:
 
     Attributes
     ----------
-    count
-        Number of parts.
+    count, keep
+        Number of parts, and how many bytes of them are kept.
     """
 
     def __init__(self, part_of: Callable[[int], Any], count: int, keep: int) -> None:
-        self._part_of, self.count, self._keep = part_of, count, keep
+        self._part_of, self.count, self.keep = part_of, count, keep
         self._loaded: dict[int, Loaded] = {}
         self._bytes = 0
 
@@ -52,7 +52,7 @@ class Store:
             part = load(given)
             loaded = Loaded(part, Signature.of(part))
             size = _bytes_read(given, part)
-            if self._bytes + size <= self._keep:
+            if self._bytes + size <= self.keep:
                 self._bytes += size
                 self._loaded[number] = loaded
         return loaded

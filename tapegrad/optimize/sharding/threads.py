@@ -3,6 +3,7 @@
 import itertools
 from concurrent.futures import ThreadPoolExecutor, wait
 from time import perf_counter_ns
+from typing import Any
 
 from tapegrad.engine.runtime.messages.progress import Progress
 from tapegrad.optimize.sharding.engine import Engine
@@ -22,18 +23,19 @@ class ThreadEngine(Engine):
     Replays release the GIL, so that threads wait for each other in the Python between them alone, a few us a part.
     """
 
-    def __init__(self, store: Store, threads: int, progress: bool) -> None:
-        self._store, self._threads, self._progress = store, threads, progress
+    def __init__(self, parts: list[Any], store: Store, progress: bool, threads: int) -> None:
+        super().__init__(parts, store, progress)
+        self._threads = threads
         self._pool = ThreadPoolExecutor(max(threads - 1, 1), "tapegrad-sharded")  # which starts none yet
         self._took: dict[Recordings, float] = {}  # ns a part in the last evaluation
 
     def total(self, recordings: Recordings, point: Point) -> Value:
         begin = perf_counter_ns()
         threads = 1 if self._took.get(recordings, _ALONE_NS) < _ALONE_NS else self._threads
-        evaluation = _Evaluation(self._store, recordings, point, threads)
+        evaluation = _Evaluation(self.store, recordings, point, threads)
         helpers = [self._pool.submit(evaluation.run) for _ in range(min(threads, len(evaluation.nodes)) - 1)]
         try:
-            with Progress(self._progress) as line:
+            with Progress(self.progress) as line:
                 evaluation.run(line)
         except BaseException:
             evaluation.stopped = True
@@ -44,7 +46,7 @@ class ThreadEngine(Engine):
         for helper in begun:
             helper.result()
         value = total(itertools.chain.from_iterable(evaluation.nodes))
-        self._took[recordings] = (perf_counter_ns() - begin) / self._store.count
+        self._took[recordings] = (perf_counter_ns() - begin) / self.store.count
         return value
 
     def close(self) -> None:

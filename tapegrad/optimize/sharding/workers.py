@@ -50,7 +50,15 @@ class Task(NamedTuple):
 
 @dataclass(frozen=True)
 class Missing:
-    """What a worker needs before it can do a task."""
+    """What a worker needs before it can do a task.
+
+    Attributes
+    ----------
+    table
+        Whether it needs the evaluators.
+    parts
+        Numbers of the parts that it needs.
+    """
 
     table: bool
     parts: tuple[int, ...]
@@ -78,18 +86,26 @@ _tables: OrderedDict[tuple[Any, ...], Table] = OrderedDict()
 _collections: OrderedDict[str, _Collection] = OrderedDict()
 
 
+def known_table(key: tuple[Any, ...], content: bytes) -> Table | None:
+    """Return the evaluators of a key, or of their content where they are new; `None` without it."""
+    table = _tables.get(key)
+    if table is None and content:
+        table = pickle.loads(content)  # sent by the process that it works for
+        _entered(_tables, key, table, _MAX_TABLES)
+    return table
+
+
 def evaluate(task: Task) -> Answer:
     """Evaluate a run of parts, in a worker."""
-    if task.content:
-        _entered(_tables, task.table, pickle.loads(task.content), _MAX_TABLES)
+    table = known_table(task.table, task.content)
     if task.collection not in _collections:
         _entered(_collections, task.collection, _Collection(task.count, task.keep), _MAX_COLLECTIONS)
     collection = _collections[task.collection]
     collection.sent |= {number: pickle.loads(content) for number, content in task.parts.items()}
     missing = tuple(number for number in range(task.first, task.end) if number not in collection.sent)
-    if missing or task.table not in _tables:
-        return Missing(task.table not in _tables, missing)
-    return evaluate_run(collection.store, _tables[task.table], task.point, task.first, task.end)
+    if missing or table is None:
+        return Missing(table is None, missing)
+    return evaluate_run(collection.store, table, task.point, task.first, task.end)
 
 
 def evaluate_run(store: Store, table: Table, point: Point, first: int, end: int) -> Answer:
@@ -104,7 +120,7 @@ def evaluate_run(store: Store, table: Table, point: Point, first: int, end: int)
             raise _Stopped(number) from None
         except Exception as error:
             store.noted(number, error)
-            raise _portable(error) from None
+            raise portable_error(error) from None
 
     try:
         return nodes_of(map(value, range(first, end)), first)
@@ -116,7 +132,7 @@ class _Stopped(Exception):
     """A part is unknown; its number."""
 
 
-def _portable(error: Exception) -> Exception:
+def portable_error(error: Exception) -> Exception:
     """Return an exception that can be pickled: it itself, or another one with its text."""
     try:
         pickle.loads(pickle.dumps(error))
