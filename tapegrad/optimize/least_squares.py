@@ -12,6 +12,7 @@ from tapegrad.frontend.words.frames import hides_frames
 from tapegrad.optimize.arguments import callback_on, further, with_parameters, without_defaults
 from tapegrad.optimize.flat import FlatVector, raveled, raveled_numbers, refuse_bounds
 from tapegrad.optimize.interruption import LEAST_SQUARES_STATUS, MESSAGE, Iterates, interrupts
+from tapegrad.optimize.objective import Objective
 from tapegrad.optimize.residuals import Residuals, residuals
 from tapegrad.optimize.solutions.minima import cost_of, minimum
 from tapegrad.optimize.vector_function import known_target, recurring_target
@@ -29,7 +30,7 @@ def least_squares(
 
     Parameters
     ----------
-    fun : callable or Residuals
+    fun : callable, Residuals or Sharded
         Takes an array, or a list, tuple or dict of arrays like `x0`, then `args`; returns residuals: an array of
         any shape, or several. It is recorded and replayed, once for functions that do the same, as `minimize`
         says.
@@ -107,6 +108,8 @@ def least_squares(
     >>> line.x.round(6) + 0.0
     array([0., 2.])
     """
+    if isinstance(fun, Objective):
+        fun = fun.residuals(x0, options)
     if not isinstance(fun, Residuals):
         check_function("least_squares", fun)
     if options.pop("differentiable", False):

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from tapegrad.frontend.words.frames import hides_frames
 from tapegrad.optimize.arguments import further
+from tapegrad.optimize.objective import Objective
 
 if TYPE_CHECKING:
     from tapegrad.optimize.random_effects.fit import LaplaceFit
@@ -85,6 +86,10 @@ def laplace(
     >>> print(fit.x["mean"].round(3), fit.std_errors["mean"].round(3))
     0.991 0.456
     """
+    if isinstance(function, Objective):
+        from tapegrad.optimize.random_effects import sharded_fit
+
+        return sharded_fit.fit(function, x0, random, further(args), method, map, progress, options)
     from tapegrad.optimize.random_effects import fitting
 
     return fitting.fit(function, x0, random, further(args), method, map, progress, options)

@@ -49,6 +49,13 @@ class OfCompiled:
         return results if type(results) is tuple else (results,)
 
 
+class Listed(OfCompiled):
+    """Result of a compiled function in a list, to which those of other parts are joined."""
+
+    def __call__(self, point: Point, number: int, part: Any) -> Value:
+        return (list(super().__call__(point, number, part)),)
+
+
 class NormalEquations:
     """Half the sum of squares of residuals r with Jacobian J, the gradient ``J.T @ r``, and ``J.T @ J``."""
 

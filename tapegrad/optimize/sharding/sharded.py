@@ -15,15 +15,17 @@ from tapegrad.optimize.arguments import further
 from tapegrad.optimize.flat import FlatScalar, FlatVector, flat_jit, layout_of, raveled, unraveled
 from tapegrad.optimize.native.sharing import checked_threads
 from tapegrad.optimize.objective import Objective
+from tapegrad.optimize.sharding.compressed import CompressedResiduals
 from tapegrad.optimize.sharding.engine import Engine
 from tapegrad.optimize.sharding.engines import engine_of
 from tapegrad.optimize.sharding.journal import Journal
 from tapegrad.optimize.sharding.parts import parts_of
-from tapegrad.optimize.sharding.recordings import NormalEquations, Point, SparseHessian
+from tapegrad.optimize.sharding.recordings import Listed, NormalEquations, Point, SparseHessian
 from tapegrad.optimize.sharding.store import Store, default_keep
 from tapegrad.optimize.sharding.sums import PartsSum
 from tapegrad.optimize.vector_function import VectorFunction
 from tapegrad.program.recording.signature import has_tensor
+from tapegrad.transforms.compiled.compiled import compile
 from tapegrad.transforms.jit import jit
 
 _SPARSE = "sparse hessian", lambda function, examples: SparseHessian(function)
@@ -58,9 +60,10 @@ class Sharded(Objective):
         parts: int,
         residuals: bool,
         journal: Journal | None,
+        name: str = "the sum",
     ) -> None:
         self._kind = _HalfSquares if residuals else FlatScalar
-        self._engine, self.parts, self._residuals, self._journal = engine, parts, residuals, journal
+        self._engine, self.parts, self._residuals, self._journal, self._name = engine, parts, residuals, journal, name
         self._others: dict[LeafLayout, Sharded] = {}
         VectorFunction.__init__(self, function, x0)
 
@@ -72,7 +75,7 @@ class Sharded(Objective):
 
     def _bind(self, layout: LeafLayout) -> None:
         VectorFunction._bind(self, layout)
-        self._sum = PartsSum(self._replayed, self._engine, self._journal)
+        self._sum = PartsSum(self._replayed, self._engine, self._journal, self._name)
         self._vectors = flat_jit(FlatVector, self.function, layout)
         self._replayed = jit(lambda x: self._sum.op(x)[0])  # for transforms, and solvers in compiled code
 
@@ -103,9 +106,7 @@ class Sharded(Objective):
         if layout == self._layout:
             return self
         if layout not in self._others:
-            self._others[layout] = Sharded(
-                self.function, x0, self._engine, parts=self.parts, residuals=self._residuals, journal=self._journal
-            )
+            self._others[layout] = beside(self, self.function, x0, self._name)
         return self._others[layout]
 
     def close(self) -> None:
@@ -285,6 +286,16 @@ class Sharded(Objective):
         )
         return cost, gradient, matrix
 
+    def residuals(self, x0: Any, options: dict[str, Any]) -> CompressedResiduals:
+        if not self._residuals:
+            return super().residuals(x0, options)
+        if options.get("loss", "linear") != "linear":
+            raise UnsupportedError(
+                "least_squares: of sharded residuals there are normal equations alone, without a robust loss; return the"
+                " loss of a part, and write minimize(sharded(f, parts), x0)"
+            )
+        return CompressedResiduals(self.at(x0))
+
     def _sum_at(self, x: Any) -> PartsSum:
         if self._layout is None:
             self._bind(layout_of(x))
@@ -294,6 +305,31 @@ class Sharded(Objective):
         """Return a vector in the structure of the argument."""
         is_vector = self.layout.is_vector or (isinstance(x, np.ndarray) and x.shape == self._shape)
         return vector if is_vector else unraveled(vector, self.layout)
+
+
+def beside(total: Sharded, function: Callable[..., Any], x0: Any, name: str) -> Sharded:
+    """Return the sum of another function over the same parts, by the same workers."""
+    return Sharded(
+        function,
+        x0,
+        total._engine,
+        parts=total.parts,
+        residuals=total._residuals,
+        journal=total._journal,
+        name=name,
+    )
+
+
+def of_each(total: Sharded, name: str, function: Callable[..., Any], x: Any, *args: Any) -> list[Any]:
+    """Return what a function of vector, part and further arguments gives of each part, an array."""
+    kind = name, lambda function, examples: Listed(compile(function, *examples))
+    values: list[Any] = total._sum_at(x).evaluate(kind, Point(total._vector(x), args), jit(function))[0]
+    return values
+
+
+def part_of(total: Sharded, number: int) -> Any:
+    """Return a part, in this process."""
+    return total._engine.store.loaded(number).part
 
 
 def sharded(

@@ -39,12 +39,12 @@ class PartsSum:
         What evaluates the parts.
     journal
         The file of evaluations; `None` if there is none.
-    order
-        How many directions are behind the parameters in the vector.
+    name
+        What tells it apart from other sums in the journal.
     """
 
-    def __init__(self, function: Jit[..., Any], engine: Engine, journal: Journal | None, order: int = 0) -> None:
-        self._function, self._engine, self._journal, self._order = function, engine, journal, order
+    def __init__(self, function: Jit[..., Any], engine: Engine, journal: Journal | None, name: str) -> None:
+        self._function, self._engine, self._journal, self._name = function, engine, journal, name
         self._recordings: dict[tuple[str, bool], Recordings] = {}
 
     def evaluate(self, kind: tuple[str, Makes], point: Point, function: Jit[..., Any] | None = None) -> Value:
@@ -68,7 +68,7 @@ class PartsSum:
         compute = partial(self._engine.total, recordings)
         if self._journal is None:
             return compute(point)
-        return self._journal.answer(f"{name} {self._order}", point, compute)
+        return self._journal.answer(f"{name} of {self._name}", point, compute)
 
     def value(self, x: np.ndarray, *args: Any) -> Any:
         return self.evaluate(_VALUE, Point(x, args))[0]
@@ -118,4 +118,4 @@ class PartsSum:
             size = both.shape[0] // 2
             return jvp(lambda x: function(x, part), (both[:size],), (both[size:],))[1]
 
-        return PartsSum(jit(along), self._engine, self._journal, self._order + 1)
+        return PartsSum(jit(along), self._engine, self._journal, f"{self._name} along a direction")
