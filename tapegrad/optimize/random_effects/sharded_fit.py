@@ -136,7 +136,7 @@ def fit(
         raise UnsupportedError("laplace: map= is not for sharded densities; close over what is fixed")
     roles, given = roles_of(x0, checked_random(random))
     parameters, effects = roles.split(given)
-    latent = LatentParts(total.function.function, roles, effects)
+    latent = LatentParts(total.of_part.function, roles, effects)
     marginal = beside(total, latent.marginal, parameters, "the marginal density")
     result = minimize(marginal, parameters, args, method, progress=progress, **options)
     return ShardedLaplaceFit(result, latent, marginal, args)

@@ -46,6 +46,8 @@ class Sharded(Objective):
     Attributes
     ----------
     function
+        The sum as a function of the parameters, recorded by `jit`.
+    of_part
         The function of the parameters and a part, recorded by `jit`.
     parts
         How many parts there are.
@@ -62,22 +64,23 @@ class Sharded(Objective):
         journal: Journal | None,
         name: str = "the sum",
     ) -> None:
-        self._kind = _HalfSquares if residuals else FlatScalar
+        self.of_part = jit(function)
         self._engine, self.parts, self._residuals, self._journal, self._name = engine, parts, residuals, journal, name
         self._others: dict[LeafLayout, Sharded] = {}
-        VectorFunction.__init__(self, function, x0)
+        VectorFunction.__init__(self, self._on_tensors, x0)
 
     def __reduce__(self) -> Any:
         raise TypeError("a function of sharded() has workers, and is not pickled; make it where it is used")
 
     def __repr__(self) -> str:
-        return f"sharded({described(self.function.function)}, {self.parts} parts)"
+        return f"sharded({described(self.of_part.function)}, {self.parts} parts)"
 
     def _bind(self, layout: LeafLayout) -> None:
-        VectorFunction._bind(self, layout)
-        self._sum = PartsSum(self._replayed, self._engine, self._journal, self._name)
-        self._vectors = flat_jit(FlatVector, self.function, layout)
-        self._replayed = jit(lambda x: self._sum.op(x)[0])  # for transforms, and solvers in compiled code
+        self._layout, self._shape = layout, (layout.size,)
+        kind = _HalfSquares if self._residuals else FlatScalar
+        self._sum = PartsSum(flat_jit(kind, self.of_part, layout), self._engine, self._journal, self._name)
+        self._vectors = flat_jit(FlatVector, self.of_part, layout)
+        self._replayed = jit(lambda x: self._sum.op(x)[0])
 
     def at(self, x0: Any) -> "Sharded":
         """Return the same function, with the same workers, for structures like `x0`.
@@ -106,7 +109,7 @@ class Sharded(Objective):
         if layout == self._layout:
             return self
         if layout not in self._others:
-            self._others[layout] = beside(self, self.function, x0, self._name)
+            self._others[layout] = beside(self, self.of_part, x0, self._name)
         return self._others[layout]
 
     def close(self) -> None:
@@ -137,14 +140,15 @@ class Sharded(Objective):
     @hides_frames
     def __call__(self, x: Any, *args: Any) -> Any:
         """Return the sum over all parts. Of a Tensor it is a Tensor, with derivatives of all orders."""
-        if not has_tensor((x,), {}):
-            return self.value(x, *args)
+        return self._on_tensors(x, *args) if has_tensor((x,), {}) else self.value(x, *args)
+
+    def _on_tensors(self, x: Any, *args: Any) -> Any:
         if args:
             raise UnsupportedError(
                 f"{self!r}: further arguments are not for calls with Tensors; bind them: sharded(lambda x, part: f(x,"
                 " part, a), parts)"
             )
-        target = self if self._layout is not None else self.at(x)
+        target = self.at(x) if self._layout is None else self
         return target._sum.op(raveled(x, target.layout))[0]
 
     def fun(self, x: Any, *args: Any) -> tuple[Any, Any]:
