@@ -2,8 +2,11 @@
 
 import os
 import signal
+import time
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 import tapegrad as tg
 
@@ -28,3 +31,43 @@ def dies_once(mark: Path, x: Any) -> Any:
 
 def dies(x: Any) -> Any:
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+# --- parts of data -----------------------------------------------------------------------------------------------
+
+
+def logistic(w: Any, part: Any) -> Any:
+    """Compute minus the logarithm of a likelihood."""
+    eta = part["x"] @ w
+    return tg.sum(tg.logaddexp(0.0, eta) - part["y"] * eta)
+
+
+def part_from(seed: int, rows: int = 40) -> dict[str, np.ndarray]:
+    """Return a part that is made where it is needed."""
+    rng = np.random.default_rng(seed)
+    return {"x": rng.standard_normal((rows, 3)), "y": rng.integers(0, 2, rows).astype(float)}
+
+
+def missing_file(number: int) -> Any:
+    """Fail to read one of the parts."""
+    if number == 3:
+        raise FileNotFoundError(2, "No such file", f"{number}.dat")
+    return part_from(number)
+
+
+def part_of_the_dead(mark: Path, number: int) -> Any:
+    """Kill the first process that reads a part."""
+    if number == 2:
+        dies_once(mark, np.ones(2))
+    return part_from(number)
+
+
+def slow_part(mark: Path, number: int) -> Any:
+    """Take long in the first process that reads a part."""
+    if number == 0:
+        try:
+            mark.touch(exist_ok=False)
+        except FileExistsError:
+            return part_from(number)
+        time.sleep(30)
+    return part_from(number)

@@ -52,7 +52,9 @@ class LatentParts:
         """Return the effects with the largest joint density, as a vector."""
         return self._marginal.mode(parameters, flatten(self._start(part))[0], part, *args)
 
-    def variances(self, slopes: Any, parameters: Any, mode: Any, covariance: Any, part: Any, *args: Any) -> Any:
+    def variances(
+        self, slopes: Any, parameters: Any, mode: Any, covariance: Any, part: Any, *args: Any
+    ) -> Any:
         """Return the variances of the effects, given the slopes of their mode and the covariance of the parameters."""
         inverse = systems.inv(hessian(self._of_vector, 1)(parameters, mode, part, *args))
         return reductions.sum(slopes @ covariance * slopes, 1) + inverse.diagonal()
@@ -80,7 +82,9 @@ class ShardedLaplaceFit(SearchResult):
         object.__setattr__(self, "_model", (latent, marginal, args))
 
     def __reduce__(self) -> Any:
-        raise TypeError("a fit with random effects holds its model, and is not pickled; keep x, random and cov")
+        raise TypeError(
+            "a fit with random effects holds its model, and is not pickled; keep x, random and cov"
+        )
 
     @lazy
     def cov(self) -> np.ndarray:
@@ -123,7 +127,14 @@ class ShardedLaplaceFit(SearchResult):
 
 
 def fit(
-    total: Sharded, x0: Any, random: Any, args: tuple[Any, ...], method: str, map_: Any, progress: bool, options: Any
+    total: Sharded,
+    x0: Any,
+    random: Any,
+    args: tuple[Any, ...],
+    method: str,
+    map_: Any,
+    progress: bool,
+    options: Any,
 ) -> ShardedLaplaceFit:
     """Fit a model to parts.
 

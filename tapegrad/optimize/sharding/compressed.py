@@ -58,7 +58,9 @@ class CompressedResiduals(Residuals):
     def _both(self, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
         """Return residuals and Jacobian. SciPy asks for the latter at a point where it has had the former."""
         if kwargs:
-            raise TypeError("least_squares: sharded residuals take further arguments by position: args=, not kwargs=")
+            raise TypeError(
+                "least_squares: sharded residuals take further arguments by position: args=, not kwargs="
+            )
         if self._known is None or not np.array_equal(self._known[0], x):
             cost, gradient, matrix = self._total.normal_equations(x, *args)
             self._known = np.array(x), *_compressed(cost, gradient, matrix)

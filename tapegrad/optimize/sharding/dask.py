@@ -16,7 +16,9 @@ from tapegrad.optimize.sharding.tree import Value, joined, total
 from tapegrad.optimize.sharding.workers import Answer, Missing, Unknown, evaluate_run, known_table
 from tapegrad.pytree import flatten, unflatten
 
-_MAX_ACTORS = 8  # by tasks an evaluation takes 27 ms at least, 2 ms by actors, but their answers all come here
+_MAX_ACTORS = (
+    8  # by tasks an evaluation takes 27 ms at least, 2 ms by actors, but their answers all come here
+)
 _ARITY = 8  # answers that one task joins
 _POLL_INTERVAL_S = 0.5
 _MAX_EMBEDDED_BYTES = 1 << 16  # in a graph; what is larger is scattered
@@ -103,7 +105,9 @@ class DaskEngine(Engine):
         answers = []
         for run, call in zip(self._runs, calls, strict=True):
             answer = call.result()
-            answers.append(run.evaluate(key, content, point).result() if isinstance(answer, Missing) else answer)
+            answers.append(
+                run.evaluate(key, content, point).result() if isinstance(answer, Missing) else answer
+            )
             if line.due:
                 line.show(f"sharded: {len(answers)} of {len(calls)} runs of parts")
         return _joined(answers)
@@ -115,7 +119,9 @@ class DaskEngine(Engine):
         tasks = [*level]
         try:
             while len(level) > 1:
-                level = [submit(_joined, level[k : k + _ARITY], pure=False) for k in range(0, len(level), _ARITY)]
+                level = [
+                    submit(_joined, level[k : k + _ARITY], pure=False) for k in range(0, len(level), _ARITY)
+                ]
                 tasks += level
             while self.progress and not level[0].done():
                 _wait(level[0])
@@ -153,7 +159,10 @@ class DaskEngine(Engine):
 
     def _pinned_run(self, worker: str, first: int, end: int) -> Any:
         parts: Any = [self._sent(part) for part in self.parts[first:end]]
-        if sum(leaf.nbytes for leaf in flatten(parts)[0] if isinstance(leaf, np.ndarray)) > _MAX_EMBEDDED_BYTES:
+        if (
+            sum(leaf.nbytes for leaf in flatten(parts)[0] if isinstance(leaf, np.ndarray))
+            > _MAX_EMBEDDED_BYTES
+        ):
             parts = self._client.scatter([parts], workers=[worker], hash=False)[0]
         where = {"workers": [worker], "allow_other_workers": True, "actor": self._are_actors, "pure": False}
         return self._client.submit(RunOfParts, parts, first, len(self.parts), self.store.keep, **where)
@@ -165,7 +174,10 @@ class DaskEngine(Engine):
         leaves, definition = flatten(portable(part))
         return unflatten(
             definition,
-            [self._client.compute(leaf.delayed) if isinstance(leaf, DaskPartition) else leaf for leaf in leaves],
+            [
+                self._client.compute(leaf.delayed) if isinstance(leaf, DaskPartition) else leaf
+                for leaf in leaves
+            ],
         )
 
 

@@ -95,9 +95,20 @@ class ExecutorEngine(Engine):
         places = self.places
         wanted = len(places) if len(places) > 1 else places[0].workers * _RUNS_PER_WORKER
         count = len(self.parts)
-        return [(count * k // wanted, count * (k + 1) // wanted) for k in range(wanted) if count * k // wanted < count * (k + 1) // wanted]
+        return [
+            (count * k // wanted, count * (k + 1) // wanted)
+            for k in range(wanted)
+            if count * k // wanted < count * (k + 1) // wanted
+        ]
 
-    def task(self, place: Place, run: tuple[int, int], recordings: Recordings, point: Point, missing: Missing | None) -> Task:
+    def task(
+        self,
+        place: Place,
+        run: tuple[int, int],
+        recordings: Recordings,
+        point: Point,
+        missing: Missing | None,
+    ) -> Task:
         """Return the task for a run, with all that the workers of a place have not been sent, or miss."""
         key, content = recordings.travelling()
         numbers = set(range(*run)) - place.parts if missing is None else set(missing.parts)
@@ -105,7 +116,16 @@ class ExecutorEngine(Engine):
         sends_table = key not in place.tables if missing is None else missing.table
         place.parts |= numbers
         place.tables.add(key)
-        return Task(self._name, len(self.parts), self.store.keep, *run, point, key, content if sends_table else b"", parts)
+        return Task(
+            self._name,
+            len(self.parts),
+            self.store.keep,
+            *run,
+            point,
+            key,
+            content if sends_table else b"",
+            parts,
+        )
 
 
 class _Waiting:
@@ -126,6 +146,7 @@ class _Evaluation:
         self._seconds: list[float] = []  # that runs have taken
         self._copied: set[int] = set()  # runs that two workers have
         self._learned: set[int] = set()
+        self._missed: set[int] = set()  # runs that a worker had not all for
         self._losses = 0
 
     def total(self, line: Progress) -> Value:
@@ -177,7 +198,10 @@ class _Evaluation:
             self._nodes[number] = answer
             self._seconds.append(perf_counter() - waiting.begun)
         elif isinstance(answer, Missing):
-            self._submit(number, answer, waiting.place)
+            # A worker that keeps forgetting is sent everything with the task.
+            everything = Missing(True, tuple(range(*self._runs[number])))
+            self._submit(number, everything if number in self._missed else answer, waiting.place)
+            self._missed.add(number)
         elif isinstance(answer, Unknown):
             self._engine.learn(self._recordings, self._point, answer.part, self._learned)
             self._submit(number)
@@ -204,7 +228,11 @@ class _Evaluation:
         if not self._seconds:
             return
         limit = max(_SLOW * median(self._seconds), _SLOW_S)
-        late = [each for each in self._waiting.values() if perf_counter() - each.begun > limit and each.run not in self._copied]
+        late = [
+            each
+            for each in self._waiting.values()
+            if perf_counter() - each.begun > limit and each.run not in self._copied
+        ]
         for each in late:
             busy = [other.place for other in self._waiting.values()]
             idle = next((p for p in self._engine.places if busy.count(p) < p.workers), None)

@@ -20,6 +20,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from tapegrad.engine.runtime.fork_locks import lock
 from tapegrad.engine.runtime.operating_system import try_lock
 from tapegrad.foreign import is_sparse
 from tapegrad.frontend.words.frames import program_level
@@ -60,7 +61,10 @@ class Journal:
         self._path = Path(path).resolve()
         self._file = open(self._path, "r+b" if self._path.exists() else "w+b")  # noqa: SIM115  closed by `close`
         self._places: dict[bytes, int] = {}
-        self._earlier: dict[bytes, int] = {}  # the last record of each kind that is still to be computed again
+        self._earlier: dict[
+            bytes, int
+        ] = {}  # the last record of each kind that is still to be computed again
+        self._guard = lock()
         self._is_full = False
         self._synced = time.monotonic()
         try:
@@ -88,14 +92,16 @@ class Journal:
         """
         label = _label(kind)
         key = label + _digest(point)
-        place = self._places.get(key)
-        if place is None:
-            value = compute(point)
-            self._append(key, point, value)
-            return value
-        if label in self._earlier:
-            self._check(self._earlier.pop(label), point, compute)
-        return _unpacked(self._content(place))[1]
+        with self._guard:
+            place = self._places.get(key)
+            if place is None:
+                value = compute(point)
+                self._append(key, point, value)
+                return value
+            if label in self._earlier:
+                self._check(self._earlier[label], point, compute)
+                del self._earlier[label]
+            return _unpacked(self._content(place))[1]
 
     def _check(self, place: int, point: Point, compute: Callable[[Point], Value]) -> None:
         """Compute an evaluation of an earlier run again."""
@@ -110,7 +116,9 @@ class Journal:
     def _lock(self) -> None:
         """Have the file for this journal alone."""
         if self._path in _open or not try_lock(self._file.fileno(), 0):
-            raise BlockingIOError(errno.EAGAIN, "sharded: another function writes to the checkpoint", str(self._path))
+            raise BlockingIOError(
+                errno.EAGAIN, "sharded: another function writes to the checkpoint", str(self._path)
+            )
         _open.add(self._path)
 
     def _read(self) -> int:
@@ -207,7 +215,9 @@ def _packed(inputs: Sequence[np.ndarray], value: Value) -> bytes:
     arrays = {f"input{k}": array for k, array in enumerate(inputs)}
     for k, each in enumerate(value):
         if is_sparse(each):
-            arrays |= {f"sparse{k}.{name}": getattr(each, name) for name in ("data", "indices", "indptr", "shape")}
+            arrays |= {
+                f"sparse{k}.{name}": getattr(each, name) for name in ("data", "indices", "indptr", "shape")
+            }
         elif isinstance(each, list):
             arrays |= {f"list{k}.{number}": item for number, item in enumerate(each)}
         else:

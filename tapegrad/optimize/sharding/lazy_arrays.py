@@ -74,20 +74,13 @@ class DaskPartition:
 
     def load(self) -> Any:
         """Compute the partition."""
-        return columns_of(self.delayed.compute())
+        return _columns_of(self.delayed.compute())
 
     def __str__(self) -> str:
         return str(self.delayed.key)
 
 
 LAZY = (MappedArray, Rows, RowGroup, DaskPartition)
-
-
-def columns_of(partition: Any) -> Any:
-    """Return the columns of a table as a dict of arrays; other values as they are."""
-    if hasattr(partition, "columns") and hasattr(partition, "to_numpy"):
-        return {name: partition[name].to_numpy() for name in partition.columns}
-    return partition
 
 
 def load(part: Any) -> Any:
@@ -119,7 +112,16 @@ def _replaced(part: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def _read(leaf: Any) -> Any:
-    return leaf.load() if isinstance(leaf, LAZY) else np.asarray(leaf) if isinstance(leaf, np.memmap) else leaf
+    if isinstance(leaf, LAZY):
+        return leaf.load()
+    return np.asarray(leaf) if isinstance(leaf, np.memmap) else _columns_of(leaf)
+
+
+def _columns_of(value: Any) -> Any:
+    """Return the columns of a table of pandas as a dict of arrays; other values as they are."""
+    if not (hasattr(value, "columns") and hasattr(value, "to_numpy")):
+        return value
+    return {name: value[name].to_numpy() for name in value.columns}
 
 
 def _mapped(leaf: Any) -> Any:

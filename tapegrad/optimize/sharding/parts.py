@@ -61,9 +61,13 @@ def _cut(data: Any, rows: int) -> list[Any]:
     lengths = [leaf.shape[0] if getattr(leaf, "shape", ()) else None for leaf in leaves]
     if None in lengths or len(set(lengths)) != 1:
         named = ", ".join(f"data{path}: {length}" for path, length in zip(paths(data), lengths, strict=True))
-        raise ValueError(f"sharded: rows= cuts arrays of one length along their first axes, but they have {named}")
+        raise ValueError(
+            f"sharded: rows= cuts arrays of one length along their first axes, but they have {named}"
+        )
     bounds = range(0, lengths[0], int(rows))
-    return _not_empty([unflatten(definition, [_rows(leaf, a, a + bounds.step) for leaf in leaves]) for a in bounds])
+    return _not_empty(
+        [unflatten(definition, [_rows(leaf, a, a + bounds.step) for leaf in leaves]) for a in bounds]
+    )
 
 
 def _rows(array: Any, first: int, end: int) -> Any:
@@ -76,7 +80,9 @@ def _partitions(collections: list[Any], definition: Any) -> list[Any]:
     by_collection = [np.ravel(each.to_delayed()).tolist() for each in collections]
     if len({len(each) for each in by_collection}) != 1:
         counts = ", ".join(str(len(each)) for each in by_collection)
-        raise ValueError(f"sharded: Dask collections of {counts} partitions; partition them alike, along one axis")
+        raise ValueError(
+            f"sharded: Dask collections of {counts} partitions; partition them alike, along one axis"
+        )
     together = zip(*by_collection, strict=True)
     return _not_empty([unflatten(definition, list(map(DaskPartition, each))) for each in together])
 

@@ -208,5 +208,8 @@ class Recordings:
     def _checksums(self) -> tuple[int, ...]:
         """Return checksums of captured arrays, which recordings read where they lie, and other processes in a copy."""
         arrays = () if self._captured is None else self._captured.reach.named_arrays
-        return tuple(zlib.crc32(np.ascontiguousarray(array).view(np.uint8).data) for _, array in arrays if array.dtype != object)
-
+        return tuple(
+            zlib.crc32(np.ascontiguousarray(array).view(np.uint8).data)
+            for _, array in arrays
+            if array.dtype != object
+        )

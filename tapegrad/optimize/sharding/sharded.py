@@ -65,7 +65,13 @@ class Sharded(Objective):
         name: str = "the sum",
     ) -> None:
         self.of_part = jit(function)
-        self._engine, self.parts, self._residuals, self._journal, self._name = engine, parts, residuals, journal, name
+        self._engine, self.parts, self._residuals, self._journal, self._name = (
+            engine,
+            parts,
+            residuals,
+            journal,
+            name,
+        )
         self._others: dict[LeafLayout, Sharded] = {}
         VectorFunction.__init__(self, self._on_tensors, x0)
 
@@ -283,11 +289,11 @@ class Sharded(Objective):
         (np.float64(4.0), array([-6.]), array([[6.]]))
         """
         if not self._residuals:
-            raise TypeError(f"{self!r} returns a scalar; for residuals write sharded(f, parts, residuals=True)")
+            raise TypeError(
+                f"{self!r} returns a scalar; for residuals write sharded(f, parts, residuals=True)"
+            )
         total = self._sum_at(x)
-        cost, gradient, matrix = total.evaluate(
-            _NORMAL, Point(self._vector(x), further(args)), self._vectors
-        )
+        cost, gradient, matrix = total.evaluate(_NORMAL, Point(self._vector(x), further(args)), self._vectors)
         return cost, gradient, matrix
 
     def residuals(self, x0: Any, options: dict[str, Any]) -> CompressedResiduals:

@@ -68,7 +68,9 @@ class Store:
 def _bytes_read(given: Any, part: Any) -> int:
     """Return the bytes of a part that were read into memory of their own."""
     leaves = flatten(given)[0]
-    if not callable(given) and all(not isinstance(leaf, LAZY) or isinstance(leaf, MappedArray) for leaf in leaves):
+    if not callable(given) and all(
+        not isinstance(leaf, LAZY) or isinstance(leaf, MappedArray) for leaf in leaves
+    ):
         return 0
     return sum(leaf.nbytes for leaf in flatten(part)[0] if isinstance(leaf, np.ndarray))
 

@@ -90,7 +90,9 @@ class PartsSum:
     @cached_property
     def op(self) -> Callable[..., Any]:
         """The op of value and gradient. A gradient needs no second evaluation, and has derivatives by another op."""
-        return custom_op("sharded", self.value_and_grad, self._pull_back, self._push_forward, differentiable=True)
+        return custom_op(
+            "sharded", self.value_and_grad, self._pull_back, self._push_forward, differentiable=True
+        )
 
     def _pull_back(self, y_bar: Any, y: Any, x: Any) -> Any:
         value_bar, gradient_bar = y_bar
