@@ -4,9 +4,8 @@ SciPy itself is imported when it is first needed.
 
 In reading order; each imports only those above it:
 
-    interruption                   Ctrl-C: the best point so far, or an exception
+    searches                       Ctrl-C, and results
     flat                           structures of arrays as one flat vector, and functions of it
-    search_result                  results as notebooks show them
     arguments                      SciPy's arguments and results, checked, or converted to structures
     vector_function                what objectives and residuals share
     objective                      scalar functions for `scipy.optimize.minimize`
@@ -14,6 +13,7 @@ In reading order; each imports only those above it:
     native                         optimisers in compiled code
     curves                         fits of one model to many rows of data
     solutions                      solutions that are differentiated by further arguments
+    sharding                       sums over parts of the data, on several machines
     least_squares                  `least_squares`
     minimize                       `minimize`
     random_effects                 fits of models with random effects
@@ -34,7 +34,6 @@ from tapegrad.optimize.problems.problem import problem as problem
 from tapegrad.optimize.random_effects.laplace import laplace as laplace
 from tapegrad.optimize.residuals import Residuals as Residuals
 from tapegrad.optimize.residuals import residuals as residuals
-from tapegrad.optimize.sharding.sharded import Sharded as Sharded
 from tapegrad.optimize.sharding.sharded import sharded as sharded
 from tapegrad.optimize.solutions.fixed_point import fixed_point as fixed_point
 from tapegrad.optimize.solutions.root import root as root

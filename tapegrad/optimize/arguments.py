@@ -67,7 +67,7 @@ def takes_result(callback: Any) -> bool:
 
 def with_parameters(result: Any, x: Any) -> Any:
     """Return a copy of SciPy's result with other parameters, which notebooks show as a table."""
-    from tapegrad.optimize.search_result import SearchResult
+    from tapegrad.optimize.searches.search_result import SearchResult
 
     return SearchResult(result, x=x)
 

@@ -1,6 +1,5 @@
 """`least_squares`: SciPy's, with exact Jacobians of functions of structures, or our own in compiled code."""
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -11,9 +10,8 @@ from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.frontend.words.frames import hides_frames
 from tapegrad.optimize.arguments import callback_on, further, with_parameters, without_defaults
 from tapegrad.optimize.flat import FlatVector, raveled, raveled_numbers, refuse_bounds
-from tapegrad.optimize.interruption import LEAST_SQUARES_STATUS, MESSAGE, Iterates, interrupts
-from tapegrad.optimize.objective import Objective
 from tapegrad.optimize.residuals import Residuals, residuals
+from tapegrad.optimize.searches.interruption import LEAST_SQUARES_STATUS, MESSAGE, Iterates, interrupts
 from tapegrad.optimize.solutions.minima import cost_of, minimum
 from tapegrad.optimize.vector_function import known_target, recurring_target
 from tapegrad.pytree import flatten
@@ -21,7 +19,7 @@ from tapegrad.pytree import flatten
 
 @hides_frames
 def least_squares(
-    fun: Callable[..., Any] | Residuals,
+    fun: Any,
     x0: Any,
     args: Any = (),
     **options: Any,
@@ -108,8 +106,8 @@ def least_squares(
     >>> line.x.round(6) + 0.0
     array([0., 2.])
     """
-    if isinstance(fun, Objective):
-        fun = fun.residuals(x0, options)
+    if hasattr(fun, "of_part"):  # made by `sharded`
+        fun = fun.compressed(x0, options)
     if not isinstance(fun, Residuals):
         check_function("least_squares", fun)
     if options.pop("differentiable", False):

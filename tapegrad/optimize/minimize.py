@@ -9,8 +9,8 @@ from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.frontend.words.frames import hides_frames
 from tapegrad.optimize.arguments import callback_on, further, structured, takes_result, without_defaults
 from tapegrad.optimize.flat import raveled_numbers, refuse_bounds
-from tapegrad.optimize.interruption import MESSAGE, MINIMIZE_STATUS, BestPoint, interrupts
 from tapegrad.optimize.objective import Objective, objective
+from tapegrad.optimize.searches.interruption import MESSAGE, MINIMIZE_STATUS, BestPoint, interrupts
 from tapegrad.optimize.solutions.minima import minimum
 from tapegrad.optimize.vector_function import known_target, recurring_target
 from tapegrad.pytree import flatten

@@ -198,9 +198,6 @@ class Objective(VectorFunction):
         product: np.ndarray = self._product(x, *args, v)
         return product
 
-    def residuals(self, x0: Any, options: dict[str, Any]) -> Any:
-        raise TypeError(f"least_squares takes residuals, and {self!r} is a scalar; pass it to minimize")
-
 
 def objective(function: Callable[..., Any] | Objective, x0: Any = None) -> Objective:
     """Make what `scipy.optimize.minimize` needs of a function: values, gradients and Hessians, by replay.

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from helpers.daily import daily
-from tapegrad.optimize import interruption
+from tapegrad.optimize.searches import interruption
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise")
 
@@ -23,7 +23,7 @@ SEARCHES = """
 import itertools, json, os, signal, sys, threading, time
 import numpy as np, tapegrad as tg
 from tapegrad.engine.runtime.messages.progress import Progress
-from tapegrad.optimize import interruption
+from tapegrad.optimize.searches import interruption
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background is started with SIGINT ignored
 def rosenbrock(x):

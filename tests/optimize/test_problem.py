@@ -586,8 +586,10 @@ def test_solves_within_solves_and_in_threads():
 @pytest.mark.parametrize("signals", [1, 2])
 def test_interrupts(signals, monkeypatch):
     """One ends the search with a status, two raise; the handler is there again."""
-    monkeypatch.setattr("tapegrad.optimize.interruption.interrupts._latest", -np.inf)
-    monkeypatch.setattr("tapegrad.optimize.interruption._SECOND_S", np.inf)  # however busy the machine is
+    monkeypatch.setattr("tapegrad.optimize.searches.interruption.interrupts._latest", -np.inf)
+    monkeypatch.setattr(
+        "tapegrad.optimize.searches.interruption._SECOND_S", np.inf
+    )  # however busy the machine is
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def callback(result):

@@ -10,9 +10,9 @@ from scipy.optimize import lsq_linear
 
 import tapegrad as tg
 from tapegrad.examples import nist
-from tapegrad.optimize.interruption import interrupts
 from tapegrad.optimize.native.slices import Slices
 from tapegrad.optimize.native.sparse.system_plan import SystemPlan
+from tapegrad.optimize.searches.interruption import interrupts
 
 SPARSE: dict[str, Any] = {"method": "native", "sparse": True}
 TIGHT: dict[str, Any] = {"ftol": 1e-14, "xtol": 1e-12, "gtol": 1e-12}

@@ -9,7 +9,7 @@ import numpy as np
 from tapegrad.errors import check_function
 from tapegrad.frontend.words.frames import hides_frames, program_level
 from tapegrad.optimize.curves.results import CurveFit, CurveFits
-from tapegrad.optimize.interruption import LEAST_SQUARES_STATUS, MESSAGE
+from tapegrad.optimize.searches.interruption import LEAST_SQUARES_STATUS, MESSAGE
 
 
 def _checked(fit: CurveFit) -> CurveFit:

@@ -9,7 +9,6 @@ from scipy.optimize import OptimizeResult
 
 from tapegrad.engine.runtime.messages.progress import Progress
 from tapegrad.frontend.tensor.array_checks import real
-from tapegrad.optimize.interruption import MESSAGE, MINIMIZE_STATUS
 from tapegrad.optimize.native.blocks import Block, Shape
 from tapegrad.optimize.native.executors import run_elsewhere
 from tapegrad.optimize.native.loops import descents as fields
@@ -19,6 +18,7 @@ from tapegrad.optimize.native.settings import DescentSettings, check_feasible, r
 from tapegrad.optimize.native.sharing import Results, checked_threads, reporting_one, run_shared
 from tapegrad.optimize.native.slices import Slices
 from tapegrad.optimize.objective import Objective
+from tapegrad.optimize.searches.interruption import MESSAGE, MINIMIZE_STATUS
 from tapegrad.transforms.base import replay_of
 from tapegrad.transforms.grad import Grad
 

@@ -10,8 +10,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from tapegrad.optimize.interruption import interrupts
 from tapegrad.optimize.native.sharing import Results, reporting
+from tapegrad.optimize.searches.interruption import interrupts
 
 _MIN_BLOCKS = 64
 _MAX_BLOCK_PROBLEMS = 4096

@@ -1,7 +1,7 @@
 """Messages of the statuses with which fits end, apart from the results: their class is slow to import."""
 
-from tapegrad.optimize.interruption import MESSAGE
 from tapegrad.optimize.native.loops import fit_fields as fields
+from tapegrad.optimize.searches.interruption import MESSAGE
 
 MESSAGES = {
     fields.TOO_MANY_EVALUATIONS: "The maximum number of function evaluations is exceeded.",

@@ -12,7 +12,7 @@ import numpy as np
 from tapegrad.engine.runtime.messages import stderr
 from tapegrad.engine.runtime.messages.progress import Progress
 from tapegrad.engine.threads import allowed
-from tapegrad.optimize.interruption import interrupts
+from tapegrad.optimize.searches.interruption import interrupts
 
 _MIN_CHUNKS_PER_THREAD = 16
 _MAX_CHUNK_PROBLEMS = 4096

@@ -9,7 +9,6 @@ from scipy.optimize import OptimizeResult
 
 from tapegrad.engine.runtime.messages.progress import Progress
 from tapegrad.errors import name_of
-from tapegrad.optimize.interruption import interrupts
 from tapegrad.optimize.native.blocks import Block, Shape
 from tapegrad.optimize.native.loops import driver, levenberg
 from tapegrad.optimize.native.loops import fit_fields as fields
@@ -18,6 +17,7 @@ from tapegrad.optimize.native.recorded import ReplayedFunction, Session
 from tapegrad.optimize.native.settings import DenseFitSettings, FitSettings, SingleFitSettings
 from tapegrad.optimize.native.sharing import reporting_one
 from tapegrad.optimize.native.slices import Slices
+from tapegrad.optimize.searches.interruption import interrupts
 
 _WHO = 'least_squares(method="native")'
 

@@ -17,8 +17,8 @@ import numpy as np
 
 from tapegrad.engine.runtime.messages.progress import Progress
 from tapegrad.errors import GrownStructureError
-from tapegrad.optimize.interruption import interrupts
 from tapegrad.optimize.problems.functions import ProblemFunctions
+from tapegrad.optimize.searches.interruption import interrupts
 
 STOPPED = 5
 GOOD = (0, 1, 6)

@@ -12,11 +12,11 @@ from tapegrad.frontend.tensor.array_checks import real
 from tapegrad.frontend.words.frames import hides_frames
 from tapegrad.optimize.arguments import further, with_parameters
 from tapegrad.optimize.flat import raveled, raveled_numbers, unraveled
-from tapegrad.optimize.interruption import MESSAGE, MINIMIZE_STATUS
 from tapegrad.optimize.objective import Objective, objective
 from tapegrad.optimize.problems import ipopt
 from tapegrad.optimize.problems.functions import ProblemFunctions
 from tapegrad.optimize.problems.limits import limits_of_constraints, limits_of_variables
+from tapegrad.optimize.searches.interruption import MESSAGE, MINIMIZE_STATUS
 from tapegrad.optimize.vector_function import VectorFunction
 from tapegrad.transforms.jit import Jit, jit
 

@@ -12,5 +12,6 @@ In reading order; each imports only those above it:
     plots                          pictures of fits
     fit                            a fit
     fitting                        the search of a fit
+    sharded_fit                    fits of models whose effects belong to parts of the data
     laplace                        `laplace`
 """

@@ -12,7 +12,7 @@ from tapegrad.optimize.random_effects.model import LatentModel
 from tapegrad.optimize.random_effects.plots import draw
 from tapegrad.optimize.random_effects.profile import LikelihoodProfile, profile_of
 from tapegrad.optimize.random_effects.uncertainty import Uncertainty
-from tapegrad.optimize.search_result import SearchResult
+from tapegrad.optimize.searches.search_result import SearchResult
 from tapegrad.pytree import flatten, paths
 
 

@@ -7,10 +7,10 @@ import numpy as np
 
 from tapegrad.engine.runtime.messages.progress import Progress
 from tapegrad.errors import NoModeError, check_function
-from tapegrad.optimize.interruption import MESSAGE, MINIMIZE_STATUS, BestPoint, interrupts
 from tapegrad.optimize.random_effects.fit import LaplaceFit
 from tapegrad.optimize.random_effects.model import LatentModel
 from tapegrad.optimize.random_effects.search import ModeToMode
+from tapegrad.optimize.searches.interruption import MESSAGE, MINIMIZE_STATUS, BestPoint, interrupts
 from tapegrad.pytree import flatten
 from tapegrad.transforms.base import replayable
 from tapegrad.transforms.jit import jit

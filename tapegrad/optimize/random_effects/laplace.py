@@ -1,11 +1,9 @@
 """`laplace`: a fit of a model with random effects by its marginal likelihood."""
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tapegrad.frontend.words.frames import hides_frames
 from tapegrad.optimize.arguments import further
-from tapegrad.optimize.objective import Objective
 
 if TYPE_CHECKING:
     from tapegrad.optimize.random_effects.fit import LaplaceFit
@@ -13,7 +11,7 @@ if TYPE_CHECKING:
 
 @hides_frames
 def laplace(
-    function: Callable[..., Any],
+    function: Any,
     x0: Any,
     random: Any,
     args: Any = (),
@@ -27,7 +25,7 @@ def laplace(
 
     Parameters
     ----------
-    function : callable
+    function : callable or Sharded
         Minus the logarithm of the joint density of data and effects: a scalar function of parameters and effects, in
         plain NumPy. It is recorded, and replayed after.
     x0 : tuple, or dict
@@ -86,7 +84,7 @@ def laplace(
     >>> print(fit.x["mean"].round(3), fit.std_errors["mean"].round(3))
     0.991 0.456
     """
-    if isinstance(function, Objective):
+    if hasattr(function, "of_part"):  # made by `sharded`
         from tapegrad.optimize.random_effects import sharded_fit
 
         return sharded_fit.fit(function, x0, random, further(args), method, map, progress, options)

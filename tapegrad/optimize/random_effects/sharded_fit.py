@@ -14,8 +14,8 @@ from tapegrad.latent.effects import checked_random
 from tapegrad.latent.laplace import Marginal, laplace
 from tapegrad.optimize.minimize import minimize
 from tapegrad.optimize.random_effects.roles import ArgumentRoles, roles_of
-from tapegrad.optimize.search_result import SearchResult
-from tapegrad.optimize.sharding.sharded import Sharded, beside, of_each, part_of
+from tapegrad.optimize.searches.search_result import SearchResult
+from tapegrad.optimize.sharding.objective import Sharded
 from tapegrad.transforms.jacobians.hessian import hessian
 from tapegrad.transforms.jacobians.jacobian import jacobian
 
@@ -122,8 +122,8 @@ class ShardedLaplaceFit(SearchResult):
 
     def _by_part(self, name: str, function: Callable[..., Any], *leading: Any) -> list[Any]:
         latent, marginal, args = self._model
-        vectors = of_each(marginal, name, function, self.x, *leading, *args)
-        return [latent.structure(vector, part_of(marginal, number)) for number, vector in enumerate(vectors)]
+        vectors = marginal.of_each(name, function, self.x, *leading, *args)
+        return [latent.structure(vector, marginal.part(number)) for number, vector in enumerate(vectors)]
 
 
 def fit(
@@ -148,6 +148,6 @@ def fit(
     roles, given = roles_of(x0, checked_random(random))
     parameters, effects = roles.split(given)
     latent = LatentParts(total.of_part.function, roles, effects)
-    marginal = beside(total, latent.marginal, parameters, "the marginal density")
+    marginal = total.beside(latent.marginal, parameters, "the marginal density")
     result = minimize(marginal, parameters, args, method, progress=progress, **options)
     return ShardedLaplaceFit(result, latent, marginal, args)

@@ -8,9 +8,9 @@ In reading order; each imports only those above it:
     recordings                     what is computed of a part, as values that travel
     store                          parts in the memory of a process
     journal                        evaluations in a file
-    engine                         what all engines have
-    threads                        threads of this process
-    engines                        choice of the engine
+    engines                        threads, and workers of executors and clusters
     sums                           sums with derivatives of all orders
+    compressed                     residuals, by their normal equations
+    objective                      the sum as an objective, imported when the first is made
     sharded                        `sharded`
 """

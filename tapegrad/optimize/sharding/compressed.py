@@ -1,22 +1,31 @@
-"""Residuals of all parts, compressed to as many as there are parameters, and one: what `least_squares` needs of them."""
+"""Residuals of all parts, compressed to one more than there are parameters: what `least_squares` needs."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from tapegrad.errors import UnsupportedError
 from tapegrad.optimize.residuals import Residuals
 
-if TYPE_CHECKING:
-    from tapegrad.optimize.sharding.sharded import Sharded
+
+class NormalEquationsOf(Protocol):
+    """Residuals that are known by their normal equations."""
+
+    layout: Any
+
+    def at(self, x0: Any) -> Any:
+        """Return the same for structures like `x0`."""
+
+    def normal_equations(self, x: Any, *args: Any) -> tuple[Any, np.ndarray, np.ndarray]:
+        """Return half the sum of squares, its gradient, and the matrix."""
 
 
 class CompressedResiduals(Residuals):
     """Residuals with the normal equations of all residuals r with Jacobian J, of m = n + 1 rows.
 
-    With ``J.T @ J = V @ diag(w) @ V.T`` they are ``diag(w)**-1/2 @ V.T @ J.T @ r``, their Jacobian is ``diag(w)**1/2 @
-    V.T``, and the last one, whose derivatives count as zero, makes up for what the sum of squares lacks. A step of Gauss
-    and Newton's, with any damping, scaling and bounds, depends on nothing else.
+    With ``J.T @ J = V @ diag(w) @ V.T`` they are ``diag(w)**-1/2 @ V.T @ J.T @ r``, their Jacobian is
+    ``diag(w)**1/2 @ V.T``, and the last one, whose derivatives count as zero, makes up for what the sum of squares
+    lacks. A step of Gauss and Newton's, with any damping, scaling and bounds, depends on nothing else.
 
     Parameters
     ----------
@@ -24,7 +33,7 @@ class CompressedResiduals(Residuals):
         The sum over parts.
     """
 
-    def __init__(self, total: "Sharded") -> None:
+    def __init__(self, total: NormalEquationsOf) -> None:
         self._total = total
         self._layout, self._shape = total.layout, (total.layout.size,)
         self._x0 = None

@@ -59,7 +59,7 @@ class Journal:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._path = Path(path).resolve()
-        self._file = open(self._path, "r+b" if self._path.exists() else "w+b")  # noqa: SIM115  closed by `close`
+        self._file: BinaryIO = open(self._path, "r+b" if self._path.exists() else "w+b")  # noqa: SIM115  closed by `close`
         self._places: dict[bytes, int] = {}
         self._earlier: dict[
             bytes, int
@@ -180,8 +180,8 @@ class Journal:
         if not self._is_full:
             self._is_full = True
             warnings.warn(
-                f"sharded: checkpoint={str(self._path)!r} cannot be written ({error.strerror}): evaluations from here on"
-                " will be computed again by a fit that goes on from it",
+                f"sharded: checkpoint={str(self._path)!r} cannot be written ({error.strerror}): evaluations from here"
+                " on will be computed again by a fit that goes on from it",
                 RuntimeWarning,
                 stacklevel=program_level(),
             )
@@ -232,7 +232,7 @@ def _unpacked(content: bytes) -> tuple[list[np.ndarray], Value]:
     inputs, values, lists = list[np.ndarray](), dict[int, Any](), dict[int, list[Any]]()
     with np.load(io.BytesIO(content)) as arrays:
         for name in arrays.files:
-            kind, number, rest = re.fullmatch(r"([a-z]+)(\d+)\.?(.*)", name).groups()  # type: ignore[union-attr]
+            kind, number = re.fullmatch(r"([a-z]+)(\d+)(?:\..*)?", name).groups()  # type: ignore[union-attr]
             array = arrays[name]
             if kind == "input":
                 inputs.append(array)
@@ -242,7 +242,7 @@ def _unpacked(content: bytes) -> tuple[list[np.ndarray], Value]:
                 lists.setdefault(int(number), []).append(array)
                 values[int(number)] = kind
     for number, parts in lists.items():
-        from scipy.sparse import csr_array  # slow to import
+        from scipy.sparse import csr_array  # noqa: PLC0415  slow to import
 
         values[number] = csr_array(tuple(parts[:3]), tuple(parts[3])) if values[number] == "sparse" else parts
     return inputs, tuple(values[number] for number in sorted(values))

@@ -31,8 +31,8 @@ class MappedArray:
 
 
 @dataclass(frozen=True)
-class Rows:
-    """Rows of an array that is no array of NumPy's, such as one of zarr's."""
+class LazyRows:
+    """LazyRows of an array that is no array of NumPy's, such as one of zarr's."""
 
     array: Any
     first: int
@@ -47,7 +47,7 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class RowGroup:
+class ParquetRowGroup:
     """Row group of a Parquet file."""
 
     path: str
@@ -56,7 +56,7 @@ class RowGroup:
 
     def load(self) -> dict[str, np.ndarray]:
         """Read the columns, an array each."""
-        from pyarrow.parquet import ParquetFile  # an extra, and slow to import
+        from pyarrow.parquet import ParquetFile  # noqa: PLC0415  an extra
 
         with ParquetFile(self.path) as file:
             table = file.read_row_group(self.number, self.columns and list(self.columns))
@@ -80,7 +80,7 @@ class DaskPartition:
         return str(self.delayed.key)
 
 
-LAZY = (MappedArray, Rows, RowGroup, DaskPartition)
+LAZY = (MappedArray, LazyRows, ParquetRowGroup, DaskPartition)
 
 
 def load(part: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.optimize.sharding.lazy_arrays import DaskPartition, RowGroup, Rows
+from tapegrad.optimize.sharding.lazy_arrays import DaskPartition, LazyRows, ParquetRowGroup
 from tapegrad.pytree import flatten, paths, unflatten
 
 
@@ -58,7 +58,7 @@ def _cut(data: Any, rows: int) -> list[Any]:
     if isinstance(rows, bool) or int(rows) != rows or rows < 1:
         raise ValueError(f"sharded: rows={rows!r}; it must be a positive integer")
     leaves, definition = flatten(data)
-    lengths = [leaf.shape[0] if getattr(leaf, "shape", ()) else None for leaf in leaves]
+    lengths: list[Any] = [leaf.shape[0] if getattr(leaf, "shape", ()) else None for leaf in leaves]
     if None in lengths or len(set(lengths)) != 1:
         named = ", ".join(f"data{path}: {length}" for path, length in zip(paths(data), lengths, strict=True))
         raise ValueError(
@@ -72,7 +72,7 @@ def _cut(data: Any, rows: int) -> list[Any]:
 
 def _rows(array: Any, first: int, end: int) -> Any:
     end = min(end, array.shape[0])
-    return array[first:end] if isinstance(array, np.ndarray) else Rows(array, first, end)
+    return array[first:end] if isinstance(array, np.ndarray) else LazyRows(array, first, end)
 
 
 def _partitions(collections: list[Any], definition: Any) -> list[Any]:
@@ -89,9 +89,11 @@ def _partitions(collections: list[Any], definition: Any) -> list[Any]:
 
 def _row_groups(path: Path, columns: Sequence[str] | None) -> list[Any]:
     """Return the row groups of a Parquet file, or of all files of a folder, in the order of their names."""
-    from pyarrow.parquet import read_metadata  # an extra, and slow to import
+    from pyarrow.parquet import read_metadata  # noqa: PLC0415  an extra
 
     named = None if columns is None else tuple(columns)
     files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
     counts = {str(file.absolute()): read_metadata(file).num_row_groups for file in files}
-    return _not_empty([RowGroup(file, k, named) for file, count in counts.items() for k in range(count)])
+    return _not_empty(
+        [ParquetRowGroup(file, k, named) for file, count in counts.items() for k in range(count)]
+    )

@@ -1,6 +1,5 @@
 """Recordings of what is computed of each part, for all signatures that parts have, as values that travel."""
 
-import functools
 import uuid
 import zlib
 from collections.abc import Callable, Hashable, Sequence
@@ -22,7 +21,7 @@ from tapegrad.transforms.jit import Jit
 
 
 class Point(NamedTuple):
-    """Where all parts are evaluated: the parameters, further arguments of the function, and directions."""
+    """Point where all parts are evaluated: the parameters, further arguments of the function, and directions."""
 
     x: np.ndarray
     args: tuple[Any, ...] = ()
@@ -95,7 +94,7 @@ def compiled_by(transform: Callable[..., Any]) -> Makes:
 
 
 class Signature:
-    """What a recording for some arguments depends on: there is one for equal ones, so that it is found by identity."""
+    """Signature of arguments: there is one object for equal ones, so that it is found by identity."""
 
     def __init__(self, key: Hashable) -> None:
         self._key = key

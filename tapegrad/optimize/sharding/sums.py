@@ -11,7 +11,7 @@ from tapegrad.frontend.functions.reductions import reductions
 from tapegrad.frontend.functions.shapes.joining import concatenate
 from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import is_tensor
-from tapegrad.optimize.sharding.engine import Engine
+from tapegrad.optimize.sharding.engines.engine import Engine
 from tapegrad.optimize.sharding.journal import Journal
 from tapegrad.optimize.sharding.recordings import Makes, Point, Recordings, compiled_by
 from tapegrad.optimize.sharding.tree import Value

@@ -1,9 +1,9 @@
 """Sums in a fixed tree, whose bits do not depend on who adds which terms.
 
-Node k of level l is the sum of the terms from ``k * 2**l`` up to ``(k + 1) * 2**l``; it is its left child plus its right
-one, if there are terms in the latter. So the number of terms alone says in which order they are added, and whoever has
-neighbouring terms can add those, and hand the nodes on. The error of such a sum grows with the logarithm of the number
-of terms (N. J. Higham, *Accuracy and Stability of Numerical Algorithms*, 2002, section 4.2).
+Node k of level l is the sum of the terms from ``k * 2**l`` up to ``(k + 1) * 2**l``; it is its left child plus its
+right one, if there are terms in the latter. So the number of terms alone says in which order they are added, and
+whoever has neighbouring terms can add those, and hand the nodes on. The error of such a sum grows with the logarithm of
+the number of terms (N. J. Higham, *Accuracy and Stability of Numerical Algorithms*, 2002, section 4.2).
 """
 
 from collections.abc import Iterable

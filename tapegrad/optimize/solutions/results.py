@@ -63,7 +63,7 @@ def differentiated(
     record
         Whether a recording has the instructions of the search.
     """
-    from tapegrad.optimize.search_result import SearchResult
+    from tapegrad.optimize.searches.search_result import SearchResult
 
     x, found, more = called(formulation.name, search, (x0, *args), {}, record)
     if not is_recording():

@@ -35,8 +35,8 @@ class Engine:
         """
         raise NotImplementedError
 
-    def journal(self, path: str | os.PathLike[str]) -> Journal | None:
-        """Open a journal; `None` where another process has it."""
+    def journal(self, path: str | os.PathLike[str]) -> Any:
+        """Open a journal, of this process or of several."""
         return Journal(path)
 
     def close(self) -> None:

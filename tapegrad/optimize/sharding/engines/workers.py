@@ -18,15 +18,15 @@ _MAX_TABLES = 64  # that a worker keeps
 _MAX_COLLECTIONS = 4  # of parts
 
 
-class Task(NamedTuple):
+class RunTask(NamedTuple):
     """A run of parts, and what is to be computed of each.
 
     Attributes
     ----------
     collection
         Name of the collection of parts.
-    count, keep
-        As for `Store`.
+    size, keep
+        Number of parts of the collection, and as for `Store`.
     first, end
         Numbers of the parts.
     point
@@ -38,7 +38,7 @@ class Task(NamedTuple):
     """
 
     collection: str
-    count: int
+    size: int
     keep: int
     first: int
     end: int
@@ -49,8 +49,8 @@ class Task(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Missing:
-    """What a worker needs before it can do a task.
+class MissingContent:
+    """Answer of a worker that needs more before it can do a task.
 
     Attributes
     ----------
@@ -65,16 +65,16 @@ class Missing:
 
 
 @dataclass(frozen=True)
-class Unknown:
+class UnknownPart:
     """A part whose signature, or branch, no recording has."""
 
     part: int
 
 
-Answer = list[Node] | Missing | Unknown
+Answer = list[Node] | MissingContent | UnknownPart
 
 
-class _Collection:
+class _SentParts:
     """Parts of one function that a worker has been sent."""
 
     def __init__(self, count: int, keep: int) -> None:
@@ -83,7 +83,7 @@ class _Collection:
 
 
 _tables: OrderedDict[tuple[Any, ...], Table] = OrderedDict()
-_collections: OrderedDict[str, _Collection] = OrderedDict()
+_collections: OrderedDict[str, _SentParts] = OrderedDict()
 
 
 def known_table(key: tuple[Any, ...], content: bytes) -> Table | None:
@@ -95,16 +95,16 @@ def known_table(key: tuple[Any, ...], content: bytes) -> Table | None:
     return table
 
 
-def evaluate(task: Task) -> Answer:
+def evaluate(task: RunTask) -> Answer:
     """Evaluate a run of parts, in a worker."""
     table = known_table(task.table, task.content)
     if task.collection not in _collections:
-        _entered(_collections, task.collection, _Collection(task.count, task.keep), _MAX_COLLECTIONS)
+        _entered(_collections, task.collection, _SentParts(task.size, task.keep), _MAX_COLLECTIONS)
     collection = _collections[task.collection]
     collection.sent |= {number: pickle.loads(content) for number, content in task.parts.items()}
     missing = tuple(number for number in range(task.first, task.end) if number not in collection.sent)
     if missing or table is None:
-        return Missing(table is None, missing)
+        return MissingContent(table is None, missing)
     return evaluate_run(collection.store, table, task.point, task.first, task.end)
 
 
@@ -117,18 +117,18 @@ def evaluate_run(store: Store, table: Table, point: Point, first: int, end: int)
             part, signature = store.loaded(number)
             return table.evaluate(point, number, part, (signature, arguments))
         except UnrecordedWayError:
-            raise _Stopped(number) from None
+            raise _AtPart(number) from None
         except Exception as error:
             store.noted(number, error)
             raise portable_error(error) from None
 
     try:
         return nodes_of(map(value, range(first, end)), first)
-    except _Stopped as stopped:
-        return Unknown(stopped.args[0])
+    except _AtPart as stopped:
+        return UnknownPart(stopped.args[0])
 
 
-class _Stopped(Exception):
+class _AtPart(Exception):
     """A part is unknown; its number."""
 
 

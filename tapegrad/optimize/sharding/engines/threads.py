@@ -6,7 +6,7 @@ from time import perf_counter_ns
 from typing import Any
 
 from tapegrad.engine.runtime.messages.progress import Progress
-from tapegrad.optimize.sharding.engine import Engine
+from tapegrad.optimize.sharding.engines.engine import Engine
 from tapegrad.optimize.sharding.recordings import Point, Recordings, Signature
 from tapegrad.optimize.sharding.store import Store
 from tapegrad.optimize.sharding.tree import Node, Value, nodes_of, total
@@ -32,7 +32,7 @@ class ThreadEngine(Engine):
     def total(self, recordings: Recordings, point: Point) -> Value:
         begin = perf_counter_ns()
         threads = 1 if self._took.get(recordings, _ALONE_NS) < _ALONE_NS else self._threads
-        evaluation = _Evaluation(self.store, recordings, point, threads)
+        evaluation = _SharedRuns(self.store, recordings, point, threads)
         helpers = [self._pool.submit(evaluation.run) for _ in range(min(threads, len(evaluation.nodes)) - 1)]
         try:
             with Progress(self.progress) as line:
@@ -57,8 +57,8 @@ class _Stopped(Exception):
     """Another thread has failed, or was interrupted."""
 
 
-class _Evaluation:
-    """One evaluation of all parts, in runs of neighbouring ones.
+class _SharedRuns:
+    """Evaluation of all parts, in runs of neighbouring ones that threads share.
 
     Attributes
     ----------

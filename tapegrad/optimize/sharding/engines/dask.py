@@ -8,12 +8,18 @@ import numpy as np
 
 from tapegrad.engine.runtime.messages.progress import Progress
 from tapegrad.optimize.native.executors import MAX_TRIES
-from tapegrad.optimize.sharding.engine import Engine
+from tapegrad.optimize.sharding.engines.engine import Engine
+from tapegrad.optimize.sharding.engines.workers import (
+    Answer,
+    MissingContent,
+    UnknownPart,
+    evaluate_run,
+    known_table,
+)
 from tapegrad.optimize.sharding.lazy_arrays import DaskPartition, portable
 from tapegrad.optimize.sharding.recordings import Point, Recordings
 from tapegrad.optimize.sharding.store import Store
 from tapegrad.optimize.sharding.tree import Value, joined, total
-from tapegrad.optimize.sharding.workers import Answer, Missing, Unknown, evaluate_run, known_table
 from tapegrad.pytree import flatten, unflatten
 
 _MAX_ACTORS = (
@@ -40,7 +46,7 @@ class RunOfParts:
         """Evaluate the parts by evaluators that are known, or are sent."""
         table = known_table(key, content)
         if table is None:
-            return Missing(True, ())
+            return MissingContent(True, ())
         return evaluate_run(self._store, table, point, self._first, self._end)
 
 
@@ -58,8 +64,8 @@ class DaskEngine(Engine):
     """Workers of a Dask cluster, each with runs of neighbouring parts, one for each of its threads.
 
     Up to eight runs are actors, which are called without the scheduler; more of them are results of tasks, whose sums
-    are made by a tree of tasks near them. Parts that are read are read again by another worker if one is lost; arrays in
-    memory are sent once more.
+    are made by a tree of tasks near them. Parts that are read are read again by another worker if one is lost; arrays
+    in memory are sent once more.
 
     Parameters
     ----------
@@ -95,7 +101,7 @@ class DaskEngine(Engine):
         while True:
             with Progress(self.progress) as line:
                 answer = by(recordings, point, line)
-            if not isinstance(answer, Unknown):
+            if not isinstance(answer, UnknownPart):
                 return total(answer)  # type: ignore[arg-type]
             self.learn(recordings, point, answer.part, learned)
 
@@ -106,7 +112,7 @@ class DaskEngine(Engine):
         for run, call in zip(self._runs, calls, strict=True):
             answer = call.result()
             answers.append(
-                run.evaluate(key, content, point).result() if isinstance(answer, Missing) else answer
+                run.evaluate(key, content, point).result() if isinstance(answer, MissingContent) else answer
             )
             if line.due:
                 line.show(f"sharded: {len(answers)} of {len(calls)} runs of parts")
@@ -152,7 +158,7 @@ class DaskEngine(Engine):
         workers = [address for address, number in sorted(threads.items()) for _ in range(number)]
         count = len(self.parts)
         bounds = [count * k // len(workers) for k in range(len(workers) + 1)]
-        runs = [each for each in zip(workers, bounds, bounds[1:]) if each[1] < each[2]]
+        runs = [each for each in zip(workers, bounds[:-1], bounds[1:], strict=True) if each[1] < each[2]]
         self._are_actors = len(runs) <= _MAX_ACTORS
         futures = [self._pinned_run(*each) for each in runs]
         return [future.result() for future in futures] if self._are_actors else futures
@@ -183,14 +189,14 @@ class DaskEngine(Engine):
 
 def _lost() -> tuple[type[Exception], ...]:
     """Return what Dask raises where a worker has gone."""
-    from distributed import KilledWorker
+    from distributed import KilledWorker  # noqa: PLC0415  an extra
 
     return CancelledError, KilledWorker, OSError
 
 
 def _wait(future: Any) -> None:
     """Wait for a while."""
-    from distributed import TimeoutError, wait
+    from distributed import TimeoutError, wait  # noqa: PLC0415  an extra
 
     with contextlib.suppress(TimeoutError):
         wait(future, timeout=_POLL_INTERVAL_S)

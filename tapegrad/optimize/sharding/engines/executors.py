@@ -9,12 +9,12 @@ from typing import Any
 from tapegrad.engine.runtime.messages.progress import Progress
 from tapegrad.engine.threads import allowed
 from tapegrad.optimize.native.executors import LOST, MAX_TRIES, ExecutorSource, done_of, packed
-from tapegrad.optimize.sharding.engine import Engine
+from tapegrad.optimize.sharding.engines.engine import Engine
+from tapegrad.optimize.sharding.engines.workers import MissingContent, RunTask, UnknownPart, evaluate
 from tapegrad.optimize.sharding.lazy_arrays import portable
 from tapegrad.optimize.sharding.recordings import Point, Recordings
 from tapegrad.optimize.sharding.store import Store
 from tapegrad.optimize.sharding.tree import Node, Value, total
-from tapegrad.optimize.sharding.workers import Missing, Task, Unknown, evaluate
 
 _RUNS_PER_WORKER = 4  # of an executor that gives tasks to any of its workers
 # A run that takes so many times as long as others, and at least so long, is given to another worker as well.
@@ -73,7 +73,7 @@ class ExecutorEngine(Engine):
 
     def total(self, recordings: Recordings, point: Point) -> Value:
         with Progress(self.progress) as line:
-            return _Evaluation(self, recordings, point).total(line)
+            return _RunsOnWorkers(self, recordings, point).total(line)
 
     def close(self) -> None:
         for place in self._places:
@@ -107,8 +107,8 @@ class ExecutorEngine(Engine):
         run: tuple[int, int],
         recordings: Recordings,
         point: Point,
-        missing: Missing | None,
-    ) -> Task:
+        missing: MissingContent | None,
+    ) -> RunTask:
         """Return the task for a run, with all that the workers of a place have not been sent, or miss."""
         key, content = recordings.travelling()
         numbers = set(range(*run)) - place.parts if missing is None else set(missing.parts)
@@ -116,7 +116,7 @@ class ExecutorEngine(Engine):
         sends_table = key not in place.tables if missing is None else missing.table
         place.parts |= numbers
         place.tables.add(key)
-        return Task(
+        return RunTask(
             self._name,
             len(self.parts),
             self.store.keep,
@@ -135,8 +135,8 @@ class _Waiting:
         self.run, self.place, self.executor, self.begun = run, place, executor, perf_counter()
 
 
-class _Evaluation:
-    """One evaluation of all parts."""
+class _RunsOnWorkers:
+    """Evaluation of all parts, in runs that workers are given."""
 
     def __init__(self, engine: ExecutorEngine, recordings: Recordings, point: Point) -> None:
         self._engine, self._recordings, self._point = engine, recordings, point
@@ -167,7 +167,7 @@ class _Evaluation:
                 future.cancel()
         return total(node for number in range(len(self._runs)) for node in self._nodes[number])
 
-    def _submit(self, number: int, missing: Missing | None = None, place: Place | None = None) -> None:
+    def _submit(self, number: int, missing: MissingContent | None = None, place: Place | None = None) -> None:
         """Give a run to a worker."""
         for _ in range(MAX_TRIES + len(self._engine.places)):
             places = self._engine.places
@@ -197,12 +197,12 @@ class _Evaluation:
         if isinstance(answer, list):
             self._nodes[number] = answer
             self._seconds.append(perf_counter() - waiting.begun)
-        elif isinstance(answer, Missing):
+        elif isinstance(answer, MissingContent):
             # A worker that keeps forgetting is sent everything with the task.
-            everything = Missing(True, tuple(range(*self._runs[number])))
+            everything = MissingContent(True, tuple(range(*self._runs[number])))
             self._submit(number, everything if number in self._missed else answer, waiting.place)
             self._missed.add(number)
-        elif isinstance(answer, Unknown):
+        elif isinstance(answer, UnknownPart):
             self._engine.learn(self._recordings, self._point, answer.part, self._learned)
             self._submit(number)
         elif not any(other.run == number for other in self._waiting.values()):
@@ -219,8 +219,8 @@ class _Evaluation:
         place.renew()
         if not self._engine.places:
             raise RuntimeError(
-                f"sharded: the executor lost its workers ({str(error) or type(error).__name__}), {done}; given a function"
-                " that makes an executor, sharded makes a new one and goes on"
+                f"sharded: the executor lost its workers ({str(error) or type(error).__name__}), {done}; given a"
+                " function that makes an executor, sharded makes a new one and goes on"
             ) from error
 
     def _copy_slow(self) -> None:

@@ -4,12 +4,12 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from tapegrad.optimize.sharding.engine import Engine
+from tapegrad.optimize.sharding.engines.engine import Engine
+from tapegrad.optimize.sharding.engines.workers import portable_error
 from tapegrad.optimize.sharding.journal import Journal
 from tapegrad.optimize.sharding.recordings import Point, Recordings, Signature
 from tapegrad.optimize.sharding.store import Store
 from tapegrad.optimize.sharding.tree import Node, Value, joined, nodes_of, total
-from tapegrad.optimize.sharding.workers import portable_error
 
 
 class MpiEngine(Engine):
