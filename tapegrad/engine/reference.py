@@ -13,7 +13,14 @@ import numpy as np
 
 from tapegrad.engine import kernel_table
 from tapegrad.engine.kernels.language.frame import COUNT, FIELDS, STRIDE, Y_STRIDE, X, Y
-from tapegrad.engine.kernels.language.library import COMPILED, COMPLEX_SCIPY, OF_DEGREE, RESULTS, SCIPY
+from tapegrad.engine.kernels.language.library import (
+    COMPILED,
+    COMPLEX_SCIPY,
+    MAX_DEGREE,
+    OF_DEGREE,
+    RESULTS,
+    SCIPY,
+)
 from tapegrad.engine.runtime import library_loops
 from tapegrad.engine.runtime.library_loops import ufunc
 from tapegrad.ops import BY_NAME, CODES, CONSTANTS, PRIMALS, Op, evaluate, names_in
@@ -89,7 +96,7 @@ def _of_degree(name: str, *operands: Any) -> Any:
     arrays: list[Any] = [np.asarray(x, np.float64) for x in operands]
     is_whole: Any = True
     for j in (j for j, code in enumerate(OF_DEGREE[name]) if code == "l"):
-        is_whole = is_whole & (arrays[j] > -0.5) & (arrays[j] < 1e9)
+        is_whole = is_whole & (arrays[j] > -0.5) & (arrays[j] < MAX_DEGREE)
         arrays[j] = np.where(is_whole, np.rint(arrays[j]), 0).astype(int)
     return np.where(is_whole, ufunc(name)(*arrays), np.nan).astype(np.result_type(*operands, 1.0))
 

@@ -64,6 +64,7 @@ OF_DEGREE: dict[str, str] = {
     **dict.fromkeys(_OF_DEGREE_AND_TWO, "ldd->d"),
     **{name: "lld->d" if name[0] == "n" else "dld->d" for name in _OF_TRIALS},
 }
+MAX_DEGREE = 1e9  # a degree or an order as large, or a negative one, gives nan
 _SCIPY_BINARY |= _OF_DEGREE_AND_ONE
 _SCIPY_TERNARY |= _OF_DEGREE_AND_TWO | _OF_TRIALS
 SCIPY: dict[str, str] = {**_SCIPY_UNARY, **_SCIPY_BINARY, **_SCIPY_TERNARY}

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.engine.kernels.language.library import SIGNATURES
+from tapegrad.engine.kernels.language.library import MAX_DEGREE, SIGNATURES
 from tapegrad.engine.kernels.language.raw_memory import (
     call_elementwise,
     call_with_data,
@@ -102,7 +102,7 @@ def _loop_of_degree(zero: Any, name: str) -> Callable[..., int]:
                 x = np.float64(load_at(load_i64(lines, j), i * load_i64(strides, j), zero))
                 if (wholes >> j) & 1 == 0:
                     store_f64(elements, j, x)
-                elif x > -0.5 and x < _MAX_DEGREE:
+                elif x > -0.5 and x < MAX_DEGREE:
                     store_i64(elements, j, np.int64(np.rint(x)))
                 else:
                     is_wrong = 1
@@ -116,7 +116,6 @@ def _loop_of_degree(zero: Any, name: str) -> Callable[..., int]:
     return loop
 
 
-_MAX_DEGREE = 1e9
 OF_DEGREE: dict[str, Callable[..., int]] = {
     "d": _loop_of_degree(_ZERO, "degree_loop_f64"),
     "f": _loop_of_degree(_SINGLE_ZERO, "degree_loop_f32"),
