@@ -7,6 +7,7 @@ program that needs the missing derivative is refused.
 from collections.abc import Callable
 from typing import Any
 
+from tapegrad.engine.kernels.language.library import OF_DEGREE
 from tapegrad.errors import UnsupportedError
 from tapegrad.frontend.recording.lists import held_tensor
 from tapegrad.frontend.tensor.modes import thread
@@ -14,17 +15,6 @@ from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.ops import Op
 from tapegrad.ops.documentation import arguments_of, doc_of
 
-# SciPy's names of functions whose rows have no public name.
-_SCIPY = {
-    "zeta": "zeta",
-    "riemann_zeta": "zeta",
-    **{name: name for name in ("bdtr", "bdtrc", "nbdtr", "nbdtrc", "smirnov", "lpmv")},
-    **{f"spherical_{kind}n": f"spherical_{kind}n" for kind in "jyik"},
-    **{
-        f"eval_{name}": f"eval_{name}"
-        for name in ("legendre", "chebyt", "chebyu", "hermite", "hermitenorm", "genlaguerre", "gegenbauer")
-    },
-}
 # SciPy's names of functions of which rows are second derivatives, whose own derivatives are third ones.
 _SECOND_DERIVATIVES = {
     "igam_aa": "gammainc",
@@ -34,6 +24,11 @@ _SECOND_DERIVATIVES = {
 }
 # The same of rows that are first derivatives.
 _FIRST_DERIVATIVES = {"ncx2_pdf": "chndtr", "smirnov_slope": "smirnov"}
+# SciPy's names of functions whose rows have no public name.
+_SCIPY = {
+    "riemann_zeta": "zeta",
+    **{name: name for name in ("zeta", "lpmv", *OF_DEGREE) if name not in _FIRST_DERIVATIVES},
+}
 
 
 def full_name(row: Op) -> str:
