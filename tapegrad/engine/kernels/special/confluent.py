@@ -5,7 +5,7 @@ that of ``exp(z) * M(b-a, b, -z)`` (DLMF 13.2.39), whose terms do not alternate.
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tapegrad.engine.kernels.language.inlining import noinline
 
@@ -91,31 +91,16 @@ def _derivatives(a: float, b: float, z: float) -> _Jet:
     return _Jet(n.f, -n.a, n.a + n.b, n.aa, -n.aa - n.ab, n.aa + 2.0 * n.ab + n.bb)
 
 
-@noinline
-def hyp1f1_a(a: float, b: float, z: float) -> float:
-    """Return the derivative by `a`."""
-    return _derivatives(a, b, z).a
+def _derivative(field: str) -> Any:
+    """Make the function that returns one field of `_Jet`, by its name."""
+    k = _Jet._fields.index(field)
+
+    def function(a: float, b: float, z: float) -> float:
+        return _derivatives(a, b, z)[k]
+
+    function.__name__ = function.__qualname__ = f"hyp1f1_{field}"
+    return noinline(function)
 
 
-@noinline
-def hyp1f1_b(a: float, b: float, z: float) -> float:
-    """Return the derivative by `b`."""
-    return _derivatives(a, b, z).b
-
-
-@noinline
-def hyp1f1_aa(a: float, b: float, z: float) -> float:
-    """Return the second derivative by `a`."""
-    return _derivatives(a, b, z).aa
-
-
-@noinline
-def hyp1f1_ab(a: float, b: float, z: float) -> float:
-    """Return the derivative by `a` and `b`."""
-    return _derivatives(a, b, z).ab
-
-
-@noinline
-def hyp1f1_bb(a: float, b: float, z: float) -> float:
-    """Return the second derivative by `b`."""
-    return _derivatives(a, b, z).bb
+hyp1f1_a, hyp1f1_b = _derivative("a"), _derivative("b")
+hyp1f1_aa, hyp1f1_ab, hyp1f1_bb = _derivative("aa"), _derivative("ab"), _derivative("bb")
