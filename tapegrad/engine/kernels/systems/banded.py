@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad.engine.kernels.language.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
+from tapegrad.engine.kernels.language.frame import PARAMS, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
 from tapegrad.engine.kernels.language.lapack import add, at, by_rows, put
 from tapegrad.engine.kernels.language.matmul import Matrix, transposed
@@ -24,7 +24,13 @@ from tapegrad.engine.kernels.language.raw_memory import (
 )
 from tapegrad.engine.kernels.language.status import OUT_OF_MEMORY, SINGULAR
 from tapegrad.engine.kernels.systems.lu import exchange_pair, pivot_size
-from tapegrad.engine.kernels.systems.stacks import are_zeros, write_failure, write_nan, write_nothing
+from tapegrad.engine.kernels.systems.stacks import (
+    Sizes,
+    SystemFrame,
+    for_each_system,
+    write_nan,
+    write_nothing,
+)
 from tapegrad.ops.structural.matrices import BandedParams
 
 
@@ -161,44 +167,26 @@ def solve_banded_forward(frame: int, loops: int, zero: Any) -> int:
 
 
 @always_inline
+def _cotangents(loops: int, zero: Any, own: SystemFrame, p: Any) -> int:
+    n, k, of_band = p.n, p.k, (p.below + p.above + 1) * p.n * size_of(zero)
+    x, y = by_rows(own.scratch, n, k, zero), by_rows(own.y, n, k, zero)
+    band, scratch = _adjoint(_band(own.a, p, zero)), own.scratch + n * k * size_of(zero)
+    write_nothing(own.a_bar, of_band, own.store & 1)
+    status = _solve(band, scratch, x, True, zero)
+    if status == 0 and own.b_bar != 0:
+        add(x, by_rows(own.b_bar, n, k, zero), own.store & 2, zero)
+    if status == 0 and own.a_bar != 0:
+        _subtract_outer(x, y, _band(own.a_bar, p, zero), zero)
+    return status
+
+
+@always_inline
 def solve_banded_reverse(frame: int, loops: int, zero: Any) -> int:
     """Add (STORE: write) the cotangents of bands and right sides: solutions with the conjugate transposes."""
-    p, store = load_record(load_i64(frame, PARAMS), BandedParams), load_i64(frame, STORE)
-    bands, y, y_bar, n, k = load_i64(frame, X), load_i64(frame, Y), load_i64(frame, Y_BAR), p.n, p.k
-    bands_bar, b_bar, bytes_ = load_i64(frame, X_BAR), load_i64(frame, X_BAR + 1), n * k * size_of(zero)
-    of_bands = (p.below + p.above + 1) * n * size_of(zero)
-    address, status = malloc(bytes_ + _scratch_bytes(p, zero) + 8), 0
-    if address == 0:
-        return OUT_OF_MEMORY
-    x, store_bands = by_rows(address, n, k, zero), store & 1
-    for _ in range(p.matrices):
-        write_nothing(bands_bar, of_bands, store_bands)
-        if p.nan_on_failure and are_zeros(y_bar, bytes_, zero):
-            write_nothing(b_bar, bytes_, store & 2)
-        else:
-            memcpy(address, y_bar, bytes_)
-            status = _solve(_adjoint(_band(bands, p, zero)), address + bytes_, x, True, zero)
-            if status != 0:
-                if p.nan_on_failure == 0:
-                    break
-                write_failure(b_bar, bytes_, zero)
-                write_failure(bands_bar, of_bands, zero)
-                status = 0
-            else:
-                if b_bar != 0:
-                    add(x, by_rows(b_bar, n, k, zero), store & 2, zero)
-                if bands_bar != 0:
-                    _subtract_outer(x, by_rows(y, n, k, zero), _band(bands_bar, p, zero), zero)
-        if b_bar != 0:
-            b_bar += bytes_
-        if bands_bar != 0:
-            bands_bar += p.stride * of_bands
-            store_bands &= p.stride
-        bands += p.stride * of_bands
-        y += bytes_
-        y_bar += bytes_
-    free(address)
-    return status
+    p, size = load_record(load_i64(frame, PARAMS), BandedParams), size_of(zero)
+    bands, of_band = load_i64(frame, X), (p.below + p.above + 1) * p.n * size
+    sizes = Sizes(of_band, of_band, p.n * p.k * size, _scratch_bytes(p, zero))
+    return for_each_system(frame, loops, zero, p, bands, sizes, zero, _cotangents)
 
 
 @always_inline

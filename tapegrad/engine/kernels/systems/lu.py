@@ -11,7 +11,7 @@ import numpy as np
 
 from tapegrad.engine.kernels.lanes.lanes import MIN_LANE_MATRICES
 from tapegrad.engine.kernels.lanes.lu_lanes import factor_stack, solve_stack
-from tapegrad.engine.kernels.language.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
+from tapegrad.engine.kernels.language.frame import PARAMS, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
 from tapegrad.engine.kernels.language.lapack import (
     MAX_SMALL_ROWS,
@@ -32,22 +32,20 @@ from tapegrad.engine.kernels.language.lapack import (
 )
 from tapegrad.engine.kernels.language.matmul import Matrix, product, transposed
 from tapegrad.engine.kernels.language.raw_memory import (
-    free,
     load_at,
     load_i32,
     load_i64,
     load_record,
-    malloc,
     memcpy,
     memset,
     size_of,
     store_at,
     store_i32,
 )
-from tapegrad.engine.kernels.language.status import OUT_OF_MEMORY, SINGULAR
+from tapegrad.engine.kernels.language.status import SINGULAR
 from tapegrad.engine.kernels.systems.blocks import factor_lu
 from tapegrad.engine.kernels.systems.complex_products import product_by_adjoint
-from tapegrad.engine.kernels.systems.stacks import are_zeros, write_failure, write_nan, write_nothing
+from tapegrad.engine.kernels.systems.stacks import Sizes, SystemFrame, for_each_system, write_nan
 from tapegrad.ops.structural.matrices import LuSolveParams, SquareParams
 
 LIBRARY = libraries(("lu", "lu_solve"), "getrf")
@@ -255,49 +253,29 @@ def solve_one_by_one(frame: int, loops: int, routines: Lapack) -> int:
 
 
 @always_inline
+def _solution_cotangents(loops: int, routines: Lapack, own: SystemFrame, p: Any) -> int:
+    n, k, zero = p.n, p.k, routines.zero
+    if p.nan_on_failure and is_singular(by_columns(own.a, n, n, zero), zero):
+        return SINGULAR
+    x, y, status = by_rows(own.scratch, n, k, zero), by_rows(own.y, n, k, zero), 0
+    solve_adjoint(loops, routines, own.a, x, p.transpose)
+    if own.b_bar != 0:
+        add(x, by_rows(own.b_bar, n, k, zero), own.store & 2, zero)
+    if own.a_bar != 0:
+        negate(x, zero)
+        into = by_rows(own.a_bar, n, n, zero)
+        into = transposed(into) if p.transpose else into
+        status = product_by_adjoint(loops, routines.products, x, y, into, own.store & 1)
+    return status
+
+
+@always_inline
 def lu_solve_reverse(frame: int, loops: int, routines: Lapack) -> int:
     """Add (STORE: write) the cotangents of matrices and right sides: solutions with the conjugate transposes."""
-    p, zero, store = (
-        load_record(load_i64(frame, PARAMS), LuSolveParams),
-        routines.zero,
-        load_i64(frame, STORE),
-    )
-    n, k, factor, y, y_bar = p.n, p.k, load_i64(frame, X + 2), load_i64(frame, Y), load_i64(frame, Y_BAR)
-    a_bar, b_bar, bytes_ = load_i64(frame, X_BAR), load_i64(frame, X_BAR + 1), n * k * size_of(zero)
-    scratch, status = malloc(bytes_ + 8), 0
-    if scratch == 0:
-        return OUT_OF_MEMORY
-    x, store_a, of_a = by_rows(scratch, n, k, zero), store & 1, n * n * size_of(zero)
-    for _ in range(p.matrices):
-        if p.nan_on_failure and are_zeros(y_bar, bytes_, zero):
-            write_nothing(b_bar, bytes_, store & 2)
-            write_nothing(a_bar, of_a, store_a)
-        elif p.nan_on_failure and is_singular(by_columns(factor, n, n, zero), zero):
-            write_failure(b_bar, bytes_, zero)
-            write_failure(a_bar, of_a, zero)
-        else:
-            memcpy(scratch, y_bar, bytes_)
-            solve_adjoint(loops, routines, factor, x, p.transpose)
-            if b_bar != 0:
-                add(x, by_rows(b_bar, n, k, zero), store & 2, zero)
-            if a_bar != 0:
-                negate(x, zero)
-                into = by_rows(a_bar, n, n, zero)
-                into = transposed(into) if p.transpose else into
-                other = by_rows(y, n, k, zero)
-                status = product_by_adjoint(loops, routines.products, x, other, into, store_a)
-                if status != 0:
-                    break
-        if b_bar != 0:
-            b_bar += bytes_
-        if a_bar != 0:
-            a_bar += p.stride * of_a
-            store_a &= p.stride
-        factor += p.stride * factor_bytes(n, zero)
-        y += bytes_
-        y_bar += bytes_
-    free(scratch)
-    return status
+    p, zero = load_record(load_i64(frame, PARAMS), LuSolveParams), routines.zero
+    n, factor, size = p.n, load_i64(frame, X + 2), size_of(zero)
+    sizes = Sizes(factor_bytes(n, zero), n * n * size, n * p.k * size, 0)
+    return for_each_system(frame, loops, routines, p, factor, sizes, zero, _solution_cotangents)
 
 
 @always_inline

@@ -17,11 +17,17 @@ from tapegrad.engine.kernels.language.raw_memory import (
     load_at,
     load_i64,
     malloc,
+    memcpy,
     memset,
     size_of,
     store_at,
 )
-from tapegrad.engine.kernels.language.status import FIRST_OF_MATRICES, LAST_OF_MATRICES, OUT_OF_MEMORY
+from tapegrad.engine.kernels.language.status import (
+    FIRST_OF_MATRICES,
+    LAST_OF_MATRICES,
+    OUT_OF_MEMORY,
+    SINGULAR,
+)
 
 RESULT, COTANGENT, TANGENT = range(3)  # what a kernel writes
 
@@ -46,6 +52,21 @@ class MatrixFrame(NamedTuple):
     y: int
     x_bar: int
     y_bar: int
+    store: int
+    scratch: int
+
+
+class SystemFrame(NamedTuple):
+    """Frame of one system of a stack: addresses of its matrix, its solution and both operands' cotangents; scratch.
+
+    Scratch memory begins with the cotangent of the solution. Bits 0 and 1 of `store` are 1 if the cotangents of the
+    matrix and of the right sides are written, 0 if they are added to.
+    """
+
+    a: int
+    y: int
+    a_bar: int
+    b_bar: int
     store: int
     scratch: int
 
@@ -155,6 +176,45 @@ def for_each_block(
         x += count * sizes.x
         y += count * sizes.y
         first += count
+    free(scratch)
+    return status
+
+
+@always_inline
+def for_each_system(
+    frame: int, loops: int, context: Any, p: Any, a: int, sizes: Sizes, zero: Any, process: Any
+) -> int:
+    """Call ``process(loops, context, system_frame, p)``, which adds the cotangents of one system, for each system.
+
+    `a` is the address of the first matrix; `sizes` has the bytes of a matrix, of its cotangent and of a solution.
+    Return the first status other than 0. A singular system gets nan instead if the op's `nan_on_failure` says so.
+    """
+    y, y_bar, store = load_i64(frame, Y), load_i64(frame, Y_BAR), load_i64(frame, STORE)
+    a_bar, b_bar = load_i64(frame, X_BAR), load_i64(frame, X_BAR + 1)
+    scratch, status = malloc(sizes.y + sizes.scratch + 8), 0
+    if scratch == 0:
+        return OUT_OF_MEMORY
+    for _ in range(p.matrices):
+        if p.nan_on_failure and are_zeros(y_bar, sizes.y, zero):
+            write_nothing(a_bar, sizes.other, store & 1)
+            write_nothing(b_bar, sizes.y, store & 2)
+        else:
+            memcpy(scratch, y_bar, sizes.y)
+            status = process(loops, context, SystemFrame(a, y, a_bar, b_bar, store, scratch), p)
+            if status == SINGULAR and p.nan_on_failure:
+                write_failure(a_bar, sizes.other, zero)
+                write_failure(b_bar, sizes.y, zero)
+                status = 0
+            if status != 0:
+                break
+        if a_bar != 0:
+            a_bar += p.stride * sizes.other
+            store &= 2 | p.stride
+        if b_bar != 0:
+            b_bar += sizes.y
+        a += p.stride * sizes.x
+        y += sizes.y
+        y_bar += sizes.y
     free(scratch)
     return status
 

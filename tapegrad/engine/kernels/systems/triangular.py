@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.engine.kernels.language.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
+from tapegrad.engine.kernels.language.frame import PARAMS, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
 from tapegrad.engine.kernels.language.lapack import (
     Lapack,
@@ -35,7 +35,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
 )
 from tapegrad.engine.kernels.language.status import OUT_OF_MEMORY, SINGULAR
 from tapegrad.engine.kernels.systems.complex_products import product_by_adjoint
-from tapegrad.engine.kernels.systems.stacks import are_zeros, write_failure, write_nan, write_nothing
+from tapegrad.engine.kernels.systems.stacks import Sizes, SystemFrame, for_each_system, write_nan
 from tapegrad.ops.structural.matrices import TriangularParams
 
 LIBRARY = libraries(("solve_triangular",)) | complex_libraries(("solve_triangular",))
@@ -134,48 +134,29 @@ def solve_triangular_forward(frame: int, loops: int, routines: Lapack) -> int:
 
 
 @always_inline
+def _cotangents(loops: int, routines: Lapack, own: SystemFrame, p: Any) -> int:
+    n, k, zero = p.n, p.k, routines.zero
+    if p.nan_on_failure and _is_singular(own.a, p, zero):
+        return SINGULAR
+    x, y, status = by_rows(own.scratch, n, k, zero), by_rows(own.y, n, k, zero), 0
+    _solve_adjoint(loops, routines, own.a, x, p)
+    if own.b_bar != 0:
+        add(x, by_rows(own.b_bar, n, k, zero), own.store & 2, zero)
+    if own.a_bar != 0:
+        negate(x, zero)
+        into = by_rows(own.a_bar, n, n, zero)
+        scratch = by_rows(own.scratch + n * k * size_of(zero), n, n, zero)
+        status = _triangle_cotangent(loops, routines, x, y, into, scratch, p, own.store & 1)
+    return status
+
+
+@always_inline
 def solve_triangular_reverse(frame: int, loops: int, routines: Lapack) -> int:
     """Add (STORE: write) the cotangents of triangles and right sides: solutions with the conjugate transposes."""
-    p, zero, store = (
-        load_record(load_i64(frame, PARAMS), TriangularParams),
-        routines.zero,
-        load_i64(frame, STORE),
-    )
-    triangle, y, y_bar, n, k = load_i64(frame, X), load_i64(frame, Y), load_i64(frame, Y_BAR), p.n, p.k
-    t_bar, b_bar, bytes_ = load_i64(frame, X_BAR), load_i64(frame, X_BAR + 1), n * k * size_of(zero)
-    address, status = malloc(bytes_ + n * n * size_of(zero) + 8), 0
-    if address == 0:
-        return OUT_OF_MEMORY
-    x, scratch, store_t = by_rows(address, n, k, zero), by_rows(address + bytes_, n, n, zero), store & 1
-    of_t = n * n * size_of(zero)
-    for _ in range(p.matrices):
-        if p.nan_on_failure and are_zeros(y_bar, bytes_, zero):
-            write_nothing(b_bar, bytes_, store & 2)
-            write_nothing(t_bar, of_t, store_t)
-        elif p.nan_on_failure and _is_singular(triangle, p, zero):
-            write_failure(b_bar, bytes_, zero)
-            write_failure(t_bar, of_t, zero)
-        else:
-            memcpy(address, y_bar, bytes_)
-            _solve_adjoint(loops, routines, triangle, x, p)
-            if b_bar != 0:
-                add(x, by_rows(b_bar, n, k, zero), store & 2, zero)
-            if t_bar != 0:
-                negate(x, zero)
-                other, into = by_rows(y, n, k, zero), by_rows(t_bar, n, n, zero)
-                status = _triangle_cotangent(loops, routines, x, other, into, scratch, p, store_t)
-                if status != 0:
-                    break
-        if b_bar != 0:
-            b_bar += bytes_
-        if t_bar != 0:
-            t_bar += p.stride * of_t
-            store_t &= p.stride
-        triangle += p.stride * n * n * size_of(zero)
-        y += bytes_
-        y_bar += bytes_
-    free(address)
-    return status
+    p, zero = load_record(load_i64(frame, PARAMS), TriangularParams), routines.zero
+    n, triangle, size = p.n, load_i64(frame, X), size_of(zero)
+    sizes = Sizes(n * n * size, n * n * size, n * p.k * size, n * n * size)
+    return for_each_system(frame, loops, routines, p, triangle, sizes, zero, _cotangents)
 
 
 @always_inline
