@@ -11,7 +11,9 @@ from tapegrad.optimize.residuals import Residuals
 class NormalEquationsOf(Protocol):
     """Residuals that are known by their normal equations."""
 
-    layout: Any
+    @property
+    def layout(self) -> Any:
+        """The layout of vectors."""
 
     def at(self, x0: Any) -> Any:
         """Return the same for structures like `x0`."""

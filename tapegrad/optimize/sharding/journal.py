@@ -24,7 +24,7 @@ from tapegrad.engine.runtime.fork_locks import lock
 from tapegrad.engine.runtime.operating_system import try_lock
 from tapegrad.foreign import is_sparse
 from tapegrad.frontend.words.frames import program_level
-from tapegrad.optimize.sharding.recordings import Point
+from tapegrad.optimize.sharding.recordings import EvaluationPoint
 from tapegrad.optimize.sharding.tree import Value
 from tapegrad.pytree import flatten
 
@@ -82,7 +82,7 @@ class Journal:
         self._file.close()
         _open.discard(self._path)
 
-    def answer(self, kind: str, point: Point, compute: Callable[[Point], Value]) -> Value:
+    def answer(self, kind: str, point: EvaluationPoint, compute: Callable[[EvaluationPoint], Value]) -> Value:
         """Return the value of an evaluation, from the file or computed.
 
         Raises
@@ -103,10 +103,10 @@ class Journal:
                 del self._earlier[label]
             return _unpacked(self._content(place))[1]
 
-    def _check(self, place: int, point: Point, compute: Callable[[Point], Value]) -> None:
+    def _check(self, place: int, point: EvaluationPoint, compute: Callable[[EvaluationPoint], Value]) -> None:
         """Compute an evaluation of an earlier run again."""
         (x, *directions), value = _unpacked(self._content(place))
-        again = compute(Point(x, point.args, tuple(directions)))
+        again = compute(EvaluationPoint(x, point.args, tuple(directions)))
         if _packed((), again) != _packed((), value):
             raise ValueError(
                 f"sharded: checkpoint={str(self._path)!r} is of another function, of other data or of a processor with"
@@ -155,7 +155,7 @@ class Journal:
             raise OSError(f"sharded: checkpoint={str(self._path)!r} was changed by another program")
         return record[1]
 
-    def _append(self, key: bytes, point: Point, value: Value) -> None:
+    def _append(self, key: bytes, point: EvaluationPoint, value: Value) -> None:
         """Write a record; where that fails, the file ends with the last whole one, and the evaluation counts."""
         content = _packed((point.x, *point.directions), value)
         try:
@@ -200,7 +200,7 @@ def _label(kind: str) -> bytes:
     return hashlib.sha256(kind.encode()).digest()[:_LABEL_BYTES]
 
 
-def _digest(point: Point) -> bytes:
+def _digest(point: EvaluationPoint) -> bytes:
     """Return a digest of where something is evaluated."""
     digest = hashlib.sha256()
     for leaf in flatten(tuple(point))[0]:

@@ -17,7 +17,12 @@ from tapegrad.optimize.objective import Objective
 from tapegrad.optimize.sharding.compressed import CompressedResiduals
 from tapegrad.optimize.sharding.engines.engine import Engine
 from tapegrad.optimize.sharding.engines.threads import ThreadEngine
-from tapegrad.optimize.sharding.recordings import Listed, NormalEquations, Point, SparseHessian
+from tapegrad.optimize.sharding.recordings import (
+    EvaluationPoint,
+    ListedResults,
+    NormalEquations,
+    SparseHessian,
+)
 from tapegrad.optimize.sharding.store import Store, default_keep
 from tapegrad.optimize.sharding.sums import PartsSum
 from tapegrad.optimize.vector_function import VectorFunction
@@ -26,8 +31,8 @@ from tapegrad.transforms.compiled.compiled import compile
 from tapegrad.transforms.jit import Jit, jit
 
 
-def _listed(function: Jit[..., Any], examples: list[Any]) -> Listed:
-    return Listed(compile(function, *examples))
+def _listed(function: Jit[..., Any], examples: list[Any]) -> ListedResults:
+    return ListedResults(compile(function, *examples))
 
 
 def _sparse(function: Jit[..., Any], examples: list[Any]) -> SparseHessian:
@@ -193,7 +198,7 @@ class Sharded(Objective):
         return self._sum_at(x).hessian(self._vector(x), *further(args))
 
     def sparse_hess(self, x: Any, *args: Any) -> Any:
-        return self._sum_at(x).evaluate(_SPARSE, Point(self._vector(x), further(args)))[0]
+        return self._sum_at(x).evaluate(_SPARSE, EvaluationPoint(self._vector(x), further(args)))[0]
 
     def hessp(self, x: Any, v: Any, *args: Any) -> Any:
         total, direction = self._sum_at(x), self._vector(v)
@@ -315,7 +320,9 @@ class Sharded(Objective):
                 f"{self!r} returns a scalar; for residuals write sharded(f, parts, residuals=True)"
             )
         total = self._sum_at(x)
-        cost, gradient, matrix = total.evaluate(_NORMAL, Point(self._vector(x), further(args)), self._vectors)
+        cost, gradient, matrix = total.evaluate(
+            _NORMAL, EvaluationPoint(self._vector(x), further(args)), self._vectors
+        )
         return cost, gradient, matrix
 
     def compressed(self, x0: Any, options: dict[str, Any]) -> CompressedResiduals:
@@ -335,7 +342,7 @@ class Sharded(Objective):
     def of_each(self, name: str, function: Callable[..., Any], x: Any, *args: Any) -> list[Any]:
         """Return what a function of vector, part and further arguments gives of each part, an array."""
         values: list[Any] = self._sum_at(x).evaluate(
-            (name, _listed), Point(self._vector(x), args), jit(function)
+            (name, _listed), EvaluationPoint(self._vector(x), args), jit(function)
         )[0]
         return values
 

@@ -20,7 +20,7 @@ from tapegrad.transforms.jacobians.jacobian import jacobian
 from tapegrad.transforms.jit import Jit
 
 
-class Point(NamedTuple):
+class EvaluationPoint(NamedTuple):
     """Point where all parts are evaluated: the parameters, further arguments of the function, and directions."""
 
     x: np.ndarray
@@ -33,7 +33,7 @@ class Point(NamedTuple):
 
 
 Example = tuple[Any, ...]  # arguments for a part
-Evaluator = Callable[[Point, int, Any], Value]  # takes the number of the part and the part
+Evaluator = Callable[[EvaluationPoint, int, Any], Value]  # takes the number of the part and the part
 Makes = Callable[[Any, list[Any]], Evaluator]
 
 
@@ -43,15 +43,15 @@ class OfCompiled:
     def __init__(self, compiled: Compiled) -> None:
         self._compiled = compiled
 
-    def __call__(self, point: Point, number: int, part: Any) -> Value:
+    def __call__(self, point: EvaluationPoint, number: int, part: Any) -> Value:
         results = self._compiled(*point.arguments(part))
         return results if type(results) is tuple else (results,)
 
 
-class Listed(OfCompiled):
+class ListedResults(OfCompiled):
     """Result of a compiled function in a list, to which those of other parts are joined."""
 
-    def __call__(self, point: Point, number: int, part: Any) -> Value:
+    def __call__(self, point: EvaluationPoint, number: int, part: Any) -> Value:
         return (list(super().__call__(point, number, part)),)
 
 
@@ -64,7 +64,7 @@ class NormalEquations:
         pair = self._residuals(*examples[0]), self._jacobian(*examples[0])
         self._products = compile(lambda r, j: (0.5 * (r @ r), r @ j, j.T @ j), pair)
 
-    def __call__(self, point: Point, number: int, part: Any) -> Value:
+    def __call__(self, point: EvaluationPoint, number: int, part: Any) -> Value:
         arguments = point.arguments(part)
         products: Value = self._products(self._residuals(*arguments), self._jacobian(*arguments))
         return products
@@ -80,7 +80,7 @@ class SparseHessian:
     def __reduce__(self) -> Any:
         return SparseHessian, (self._function,)
 
-    def __call__(self, point: Point, number: int, part: Any) -> Value:
+    def __call__(self, point: EvaluationPoint, number: int, part: Any) -> Value:
         known, derivative = self._of_part.get(number, (None, None))
         if known is not part or derivative is None:
             derivative = hessian(lambda x, *args: self._function(x, part, *args), sparse=True)
@@ -129,7 +129,7 @@ class Table(dict[Signatures, Evaluator]):
 
     key: tuple[Any, ...] = ()
 
-    def evaluate(self, point: Point, number: int, part: Any, signatures: Signatures) -> Value:
+    def evaluate(self, point: EvaluationPoint, number: int, part: Any, signatures: Signatures) -> Value:
         """Evaluate a part.
 
         Raises
@@ -143,7 +143,7 @@ class Table(dict[Signatures, Evaluator]):
         return evaluator(point, number, part)
 
 
-class Recordings:
+class PartRecordings:
     """Evaluators of one kind, which are recorded when they are first needed.
 
     Parameters
@@ -174,7 +174,7 @@ class Recordings:
             if captured is not None and not captured.holds() and captured.change() is not None:
                 self.table, self._examples, self._captured = Table(), {}, None
 
-    def learn(self, point: Point, part: Any, signatures: Signatures) -> None:
+    def learn(self, point: EvaluationPoint, part: Any, signatures: Signatures) -> None:
         """Record the function for a part."""
         with self._lock:
             examples = [*self._examples.get(signatures, ()), point.arguments(part)]
@@ -186,7 +186,7 @@ class Recordings:
             self._version += 1
             self._content = b""
 
-    def evaluate(self, point: Point, number: int, part: Any, signatures: Signatures) -> Value:
+    def evaluate(self, point: EvaluationPoint, number: int, part: Any, signatures: Signatures) -> Value:
         """Evaluate a part in this process."""
         try:
             return self.table.evaluate(point, number, part, signatures)

@@ -13,7 +13,7 @@ from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.optimize.sharding.engines.engine import Engine
 from tapegrad.optimize.sharding.journal import Journal
-from tapegrad.optimize.sharding.recordings import Makes, Point, Recordings, compiled_by
+from tapegrad.optimize.sharding.recordings import EvaluationPoint, Makes, PartRecordings, compiled_by
 from tapegrad.optimize.sharding.tree import Value
 from tapegrad.transforms.grad import value_and_grad
 from tapegrad.transforms.jacobians.hessian import hessian, hvp
@@ -45,9 +45,11 @@ class PartsSum:
 
     def __init__(self, function: Jit[..., Any], engine: Engine, journal: Journal | None, name: str) -> None:
         self._function, self._engine, self._journal, self._name = function, engine, journal, name
-        self._recordings: dict[tuple[str, bool], Recordings] = {}
+        self._recordings: dict[tuple[str, bool], PartRecordings] = {}
 
-    def evaluate(self, kind: tuple[str, Makes], point: Point, function: Jit[..., Any] | None = None) -> Value:
+    def evaluate(
+        self, kind: tuple[str, Makes], point: EvaluationPoint, function: Jit[..., Any] | None = None
+    ) -> Value:
         """Return the sum of what an evaluator gives of each part.
 
         Parameters
@@ -62,7 +64,7 @@ class PartsSum:
         name, make = kind
         key = name, thread.mode.nan_on_failure
         if key not in self._recordings:
-            self._recordings[key] = Recordings(function or self._function, make)
+            self._recordings[key] = PartRecordings(function or self._function, make)
         recordings = self._recordings[key]
         recordings.refresh()
         compute = partial(self._engine.total, recordings)
@@ -71,18 +73,18 @@ class PartsSum:
         return self._journal.answer(f"{name} of {self._name}", point, compute)
 
     def value(self, x: np.ndarray, *args: Any) -> Any:
-        return self.evaluate(_VALUE, Point(x, args))[0]
+        return self.evaluate(_VALUE, EvaluationPoint(x, args))[0]
 
     def value_and_grad(self, x: np.ndarray, *args: Any) -> tuple[Any, np.ndarray]:
-        value, gradient = self.evaluate(_GRADIENT, Point(x, args))
+        value, gradient = self.evaluate(_GRADIENT, EvaluationPoint(x, args))
         return value, gradient
 
     def product(self, x: np.ndarray, direction: np.ndarray, *args: Any) -> np.ndarray:
-        product: np.ndarray = self.evaluate(_PRODUCT, Point(x, args, (direction,)))[0]
+        product: np.ndarray = self.evaluate(_PRODUCT, EvaluationPoint(x, args, (direction,)))[0]
         return product
 
     def hessian(self, x: np.ndarray, *args: Any) -> np.ndarray:
-        matrix: np.ndarray = self.evaluate(_HESSIAN, Point(x, args))[0]
+        matrix: np.ndarray = self.evaluate(_HESSIAN, EvaluationPoint(x, args))[0]
         return matrix
 
     # --- as an op ------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from tapegrad.optimize.sharding.engines.workers import (
     known_table,
 )
 from tapegrad.optimize.sharding.lazy_arrays import DaskPartition, portable
-from tapegrad.optimize.sharding.recordings import Point, Recordings
+from tapegrad.optimize.sharding.recordings import EvaluationPoint, PartRecordings
 from tapegrad.optimize.sharding.store import Store
 from tapegrad.optimize.sharding.tree import Value, joined, total
 from tapegrad.pytree import flatten, unflatten
@@ -42,7 +42,7 @@ class RunOfParts:
         parts, *rest = self._arguments
         return RunOfParts, (list(map(portable, parts)), *rest)
 
-    def evaluate(self, key: Any, content: bytes, point: Point) -> Answer:
+    def evaluate(self, key: Any, content: bytes, point: EvaluationPoint) -> Answer:
         """Evaluate the parts by evaluators that are known, or are sent."""
         table = known_table(key, content)
         if table is None:
@@ -50,7 +50,7 @@ class RunOfParts:
         return evaluate_run(self._store, table, point, self._first, self._end)
 
 
-def _evaluate(run: RunOfParts, table: tuple[Any, bytes], point: Point) -> Answer:
+def _evaluate(run: RunOfParts, table: tuple[Any, bytes], point: EvaluationPoint) -> Answer:
     return run.evaluate(*table, point)
 
 
@@ -82,7 +82,7 @@ class DaskEngine(Engine):
         self._are_actors = True
         self._table: tuple[Any, Any] = (None, None)  # key, and the future of the content
 
-    def total(self, recordings: Recordings, point: Point) -> Value:
+    def total(self, recordings: PartRecordings, point: EvaluationPoint) -> Value:
         learned: set[int] = set()
         if not recordings.table:
             self.learn(recordings, point, 0, set())
@@ -95,7 +95,7 @@ class DaskEngine(Engine):
                 lost, self._runs, self._table = error, [], (None, None)
         raise RuntimeError(f"sharded: workers of Dask were lost {MAX_TRIES} times") from lost
 
-    def _total(self, recordings: Recordings, point: Point, learned: set[int]) -> Value:
+    def _total(self, recordings: PartRecordings, point: EvaluationPoint, learned: set[int]) -> Value:
         self._runs = self._runs or self._pinned()
         by = self._by_actors if self._are_actors else self._by_tasks
         while True:
@@ -105,7 +105,7 @@ class DaskEngine(Engine):
                 return total(answer)  # type: ignore[arg-type]
             self.learn(recordings, point, answer.part, learned)
 
-    def _by_actors(self, recordings: Recordings, point: Point, line: Progress) -> Answer:
+    def _by_actors(self, recordings: PartRecordings, point: EvaluationPoint, line: Progress) -> Answer:
         key, content = recordings.travelling()
         calls = [run.evaluate(key, b"", point) for run in self._runs]
         answers = []
@@ -118,7 +118,7 @@ class DaskEngine(Engine):
                 line.show(f"sharded: {len(answers)} of {len(calls)} runs of parts")
         return _joined(answers)
 
-    def _by_tasks(self, recordings: Recordings, point: Point, line: Progress) -> Answer:
+    def _by_tasks(self, recordings: PartRecordings, point: EvaluationPoint, line: Progress) -> Answer:
         submit, table = self._client.submit, self._table_of(recordings)
         where = self._scattered(point) if point.x.nbytes > _MAX_EMBEDDED_BYTES else point
         level = [submit(_evaluate, run, table, where, pure=False) for run in self._runs]
@@ -143,7 +143,7 @@ class DaskEngine(Engine):
         """Send a value to all workers."""
         return self._client.scatter(value, broadcast=True, hash=False)
 
-    def _table_of(self, recordings: Recordings) -> Any:
+    def _table_of(self, recordings: PartRecordings) -> Any:
         """Return the evaluators on all workers, which are sent once."""
         key, content = recordings.travelling()
         if self._table[0] != key:

@@ -4,7 +4,7 @@ import os
 from typing import Any
 
 from tapegrad.optimize.sharding.journal import Journal
-from tapegrad.optimize.sharding.recordings import Point, Recordings, Signature
+from tapegrad.optimize.sharding.recordings import EvaluationPoint, PartRecordings, Signature
 from tapegrad.optimize.sharding.store import Store
 from tapegrad.optimize.sharding.tree import Value
 
@@ -25,7 +25,7 @@ class Engine:
     def __init__(self, parts: list[Any], store: Store, progress: bool) -> None:
         self.parts, self.store, self.progress = parts, store, progress
 
-    def total(self, recordings: Recordings, point: Point) -> Value:
+    def total(self, recordings: PartRecordings, point: EvaluationPoint) -> Value:
         """Return the sum over all parts, added in the fixed tree.
 
         Raises
@@ -42,7 +42,9 @@ class Engine:
     def close(self) -> None:
         """Give up what belongs to the engine. Executors that were given stay."""
 
-    def learn(self, recordings: Recordings, point: Point, number: int, learned: set[int]) -> None:
+    def learn(
+        self, recordings: PartRecordings, point: EvaluationPoint, number: int, learned: set[int]
+    ) -> None:
         """Record what is computed, for a part that a worker has no recording for.
 
         Raises

@@ -12,7 +12,7 @@ from tapegrad.optimize.native.executors import LOST, MAX_TRIES, ExecutorSource, 
 from tapegrad.optimize.sharding.engines.engine import Engine
 from tapegrad.optimize.sharding.engines.workers import MissingContent, RunTask, UnknownPart, evaluate
 from tapegrad.optimize.sharding.lazy_arrays import portable
-from tapegrad.optimize.sharding.recordings import Point, Recordings
+from tapegrad.optimize.sharding.recordings import EvaluationPoint, PartRecordings
 from tapegrad.optimize.sharding.store import Store
 from tapegrad.optimize.sharding.tree import Node, Value, total
 
@@ -71,7 +71,7 @@ class ExecutorEngine(Engine):
         self._places = [Place(ExecutorSource(executor, "sharded")) for executor in executors]
         self._name = uuid.uuid4().hex
 
-    def total(self, recordings: Recordings, point: Point) -> Value:
+    def total(self, recordings: PartRecordings, point: EvaluationPoint) -> Value:
         with Progress(self.progress) as line:
             return _RunsOnWorkers(self, recordings, point).total(line)
 
@@ -105,8 +105,8 @@ class ExecutorEngine(Engine):
         self,
         place: Place,
         run: tuple[int, int],
-        recordings: Recordings,
-        point: Point,
+        recordings: PartRecordings,
+        point: EvaluationPoint,
         missing: MissingContent | None,
     ) -> RunTask:
         """Return the task for a run, with all that the workers of a place have not been sent, or miss."""
@@ -138,7 +138,7 @@ class _Waiting:
 class _RunsOnWorkers:
     """Evaluation of all parts, in runs that workers are given."""
 
-    def __init__(self, engine: ExecutorEngine, recordings: Recordings, point: Point) -> None:
+    def __init__(self, engine: ExecutorEngine, recordings: PartRecordings, point: EvaluationPoint) -> None:
         self._engine, self._recordings, self._point = engine, recordings, point
         self._runs = engine.runs()
         self._nodes: dict[int, list[Node]] = {}

@@ -7,7 +7,7 @@ from typing import Any
 from tapegrad.optimize.sharding.engines.engine import Engine
 from tapegrad.optimize.sharding.engines.workers import portable_error
 from tapegrad.optimize.sharding.journal import Journal
-from tapegrad.optimize.sharding.recordings import Point, Recordings, Signature
+from tapegrad.optimize.sharding.recordings import EvaluationPoint, PartRecordings, Signature
 from tapegrad.optimize.sharding.store import Store
 from tapegrad.optimize.sharding.tree import Node, Value, joined, nodes_of, total
 
@@ -34,14 +34,14 @@ class MpiEngine(Engine):
     def journal(self, path: str | os.PathLike[str]) -> "SharedJournal":
         return SharedJournal(self._communicator, path)
 
-    def total(self, recordings: Recordings, point: Point) -> Value:
+    def total(self, recordings: PartRecordings, point: EvaluationPoint) -> Value:
         point = self._communicator.bcast(point)
         outcome = self._communicator.bcast(self._reduced(self._own(recordings, point)))
         if isinstance(outcome, BaseException):
             raise outcome
         return total(outcome)
 
-    def _own(self, recordings: Recordings, point: Point) -> list[Node] | Exception:
+    def _own(self, recordings: PartRecordings, point: EvaluationPoint) -> list[Node] | Exception:
         """Evaluate the parts of this process; return what was raised, for the others wait for an answer."""
         count = len(self.parts)
         first, end = count * self._rank // self._size, count * (self._rank + 1) // self._size
@@ -99,13 +99,13 @@ class SharedJournal:
         if self._journal is not None:
             self._journal.close()
 
-    def answer(self, kind: str, point: Point, compute: Callable[[Point], Value]) -> Value:
+    def answer(self, kind: str, point: EvaluationPoint, compute: Callable[[EvaluationPoint], Value]) -> Value:
         """Return the value of an evaluation, from the file or computed, in all processes."""
         if self._journal is None:
             return self._followed(compute)
         computing = False
 
-        def announced(point: Point) -> Value:
+        def announced(point: EvaluationPoint) -> Value:
             nonlocal computing
             self._communicator.bcast(("compute", point))
             computing = True
@@ -122,7 +122,7 @@ class SharedJournal:
         self._communicator.bcast(("return", value))
         return value
 
-    def _followed(self, compute: Callable[[Point], Value]) -> Value:
+    def _followed(self, compute: Callable[[EvaluationPoint], Value]) -> Value:
         """Do what the first process does."""
         while True:
             verb, content = self._communicator.bcast(None)

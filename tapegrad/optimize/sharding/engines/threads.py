@@ -7,7 +7,7 @@ from typing import Any
 
 from tapegrad.engine.runtime.messages.progress import Progress
 from tapegrad.optimize.sharding.engines.engine import Engine
-from tapegrad.optimize.sharding.recordings import Point, Recordings, Signature
+from tapegrad.optimize.sharding.recordings import EvaluationPoint, PartRecordings, Signature
 from tapegrad.optimize.sharding.store import Store
 from tapegrad.optimize.sharding.tree import Node, Value, nodes_of, total
 
@@ -27,9 +27,9 @@ class ThreadEngine(Engine):
         super().__init__(parts, store, progress)
         self._threads = threads
         self._pool = ThreadPoolExecutor(max(threads - 1, 1), "tapegrad-sharded")  # which starts none yet
-        self._took: dict[Recordings, float] = {}  # ns a part in the last evaluation
+        self._took: dict[PartRecordings, float] = {}  # ns a part in the last evaluation
 
-    def total(self, recordings: Recordings, point: Point) -> Value:
+    def total(self, recordings: PartRecordings, point: EvaluationPoint) -> Value:
         begin = perf_counter_ns()
         threads = 1 if self._took.get(recordings, _ALONE_NS) < _ALONE_NS else self._threads
         evaluation = _SharedRuns(self.store, recordings, point, threads)
@@ -68,7 +68,9 @@ class _SharedRuns:
         Whether threads are to end.
     """
 
-    def __init__(self, store: Store, recordings: Recordings, point: Point, threads: int) -> None:
+    def __init__(
+        self, store: Store, recordings: PartRecordings, point: EvaluationPoint, threads: int
+    ) -> None:
         self._store, self._recordings, self._point = store, recordings, point
         self._args = Signature.of(*point.args)
         self._length = max(store.count // (_RUNS_PER_THREAD * threads), 1)

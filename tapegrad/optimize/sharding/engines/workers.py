@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from tapegrad.errors import UnrecordedWayError
-from tapegrad.optimize.sharding.recordings import Point, Signature, Table
+from tapegrad.optimize.sharding.recordings import EvaluationPoint, Signature, Table
 from tapegrad.optimize.sharding.store import Store
 from tapegrad.optimize.sharding.tree import Node, Value, nodes_of
 
@@ -42,7 +42,7 @@ class RunTask(NamedTuple):
     keep: int
     first: int
     end: int
-    point: Point
+    point: EvaluationPoint
     table: tuple[Any, ...]
     content: bytes = b""
     parts: dict[int, bytes] = {}  # noqa: RUF012  never written to
@@ -108,7 +108,7 @@ def evaluate(task: RunTask) -> Answer:
     return evaluate_run(collection.store, table, task.point, task.first, task.end)
 
 
-def evaluate_run(store: Store, table: Table, point: Point, first: int, end: int) -> Answer:
+def evaluate_run(store: Store, table: Table, point: EvaluationPoint, first: int, end: int) -> Answer:
     """Evaluate a run of parts that are there."""
     arguments = Signature.of(*point.args)
 
