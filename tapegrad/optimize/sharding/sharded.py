@@ -81,7 +81,7 @@ def sharded(
     in which order, does not change a bit; processors of one kind have the same bits in each part, too. Large
     instructions run on several threads, but for that a part is the work of one thread: have more parts than there are.
 
-    A part that raises is named: the exception has a note with its number and where it comes from. PartRecordings are sent
+    A part that raises is named: the exception has a note with its number and where it comes from. Recordings are sent
     to other processes as numbers, without code, where they can be saved (`Compiled.save`), else the function is
     pickled. Parts are sent once; what is written to them later is seen by threads alone. What `function` captures is
     compared before each evaluation, as by `jit`.

@@ -42,7 +42,7 @@ class Place:
 
     @property
     def workers(self) -> int:
-        """How many workers it has; where it does not say, as many as this machine has processors."""
+        """Number of its workers; where it does not say, that of the processors of this machine."""
         executor = self.source.current()
         count = getattr(executor, "_max_workers", None) or getattr(executor, "num_workers", None)
         return int(count or allowed())
