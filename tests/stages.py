@@ -52,7 +52,11 @@ VERSIONS = ("pyproject.toml", "tests/versions.py")
 SOMETIMES = (
     # Private names of these packages are what other versions do not have.
     Stage("test-oldest", 6, folders=VERSIONS, packages=("numba", "llvmlite")),
-    Stage("test-libraries", 9, folders=(*VERSIONS, "tapegrad/interop/", "tests/interop/")),
+    Stage(
+        "test-libraries",
+        9,
+        folders=(*VERSIONS, "tapegrad/interop/", "tapegrad/optimize/sharding/", "tests/interop/"),
+    ),
     Stage(
         "test-numba", 10, folders=("tapegrad/engine/codegen/translator/", "tapegrad/engine/kernels/language/")
     ),

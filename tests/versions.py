@@ -56,9 +56,10 @@ class Run(NamedTuple):
     variables: dict[str, str]
 
 
-# The extras of `tapegrad.interop`, and that of the benchmarks for the version of PyTorch.
+# The extras of `tapegrad.interop` and of sums over parts, and that of the benchmarks for the version of PyTorch.
 LIBRARIES = (
-    "ceres", "emcee", "gtsam", "iminuit", "jax", "lmfit", "nlopt", "nutpie", "pymc", "pyomo", "torch",
+    "ceres", "emcee", "gtsam", "iminuit", "jax", "lmfit", "nlopt", "nutpie", "parquet", "pymc", "pyomo", "ray", "torch",
+    "zarr",
 )  # fmt: skip
 PINNED = ("perf", "torch")
 # What takes functions for JAX, or C pointers, and what writes functions.

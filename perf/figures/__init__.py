@@ -32,6 +32,7 @@ from perf.figures.random_effects import RANDOM_EFFECTS
 from perf.figures.replay import REPLAY
 from perf.figures.roots import ROOTS
 from perf.figures.sampling import SAMPLING
+from perf.figures.sharded import SHARDED
 from perf.figures.small import SMALL
 from perf.figures.sparse_derivatives import SPARSE_DERIVATIVES
 from perf.figures.sparse_matrices import SPARSE_MATRICES
@@ -49,6 +50,7 @@ FIGURES: dict[str, Figure] = {
         *STRUCTURES,
         *PROFILES,
         *PROPAGATION,
+        *SHARDED,
         *OPERATION,
         *FUNCTIONS,
         *RACES,

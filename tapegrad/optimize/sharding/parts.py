@@ -93,7 +93,13 @@ def _row_groups(path: Path, columns: Sequence[str] | None) -> list[Any]:
 
     named = None if columns is None else tuple(columns)
     files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
-    counts = {str(file.absolute()): read_metadata(file).num_row_groups for file in files}
+    counts: dict[str, int] = {}
+    for file in files:
+        metadata = read_metadata(file)
+        missing = [name for name in named or () if name not in metadata.schema.to_arrow_schema().names]
+        if missing:
+            raise ValueError(f"sharded: {file} has no columns {', '.join(missing)}")
+        counts[str(file.absolute())] = metadata.num_row_groups
     return _not_empty(
         [ParquetRowGroup(file, k, named) for file, count in counts.items() for k in range(count)]
     )

@@ -20,6 +20,31 @@ from tapegrad.transforms.jacobians.jacobian import jacobian
 from tapegrad.transforms.jit import Jit
 
 
+class Signature:
+    """Signature of arguments: there is one object for equal ones, so that it is found by identity."""
+
+    def __init__(self, key: Hashable) -> None:
+        self._key = key
+
+    @staticmethod
+    def of(*values: Any) -> "Signature":
+        """Return the signature of arguments."""
+        return _known_signature(flatten_args(values, {}).key)
+
+    def __reduce__(self) -> Any:
+        return _known_signature, (self._key,)
+
+
+_signatures: dict[Hashable, Signature] = {}
+
+
+def _known_signature(key: Hashable) -> Signature:
+    return _signatures.setdefault(key, Signature(key))
+
+
+_NO_ARGUMENTS = Signature.of()
+
+
 class EvaluationPoint(NamedTuple):
     """Point where all parts are evaluated: the parameters, further arguments of the function, and directions."""
 
@@ -30,6 +55,11 @@ class EvaluationPoint(NamedTuple):
     def arguments(self, part: Any) -> tuple[Any, ...]:
         """Return the arguments for a part."""
         return self.x, part, *self.args, *self.directions
+
+    @property
+    def signature(self) -> Signature:
+        """The signature of the further arguments."""
+        return Signature.of(*self.args) if self.args else _NO_ARGUMENTS
 
 
 Example = tuple[Any, ...]  # arguments for a part
@@ -91,28 +121,6 @@ class SparseHessian:
 def compiled_by(transform: Callable[..., Any]) -> Makes:
     """Return what makes evaluators of a transform's results."""
     return lambda function, examples: OfCompiled(compile(transform(function), *examples))
-
-
-class Signature:
-    """Signature of arguments: there is one object for equal ones, so that it is found by identity."""
-
-    def __init__(self, key: Hashable) -> None:
-        self._key = key
-
-    @staticmethod
-    def of(*values: Any) -> "Signature":
-        """Return the signature of arguments."""
-        return _known_signature(flatten_args(values, {}).key)
-
-    def __reduce__(self) -> Any:
-        return _known_signature, (self._key,)
-
-
-_signatures: dict[Hashable, Signature] = {}
-
-
-def _known_signature(key: Hashable) -> Signature:
-    return _signatures.setdefault(key, Signature(key))
 
 
 Signatures = tuple[Signature, Signature]  # of a part, and of the further arguments

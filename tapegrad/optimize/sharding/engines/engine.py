@@ -4,7 +4,7 @@ import os
 from typing import Any
 
 from tapegrad.optimize.sharding.journal import Journal
-from tapegrad.optimize.sharding.recordings import EvaluationPoint, PartRecordings, Signature
+from tapegrad.optimize.sharding.recordings import EvaluationPoint, PartRecordings
 from tapegrad.optimize.sharding.store import Store
 from tapegrad.optimize.sharding.tree import Value
 
@@ -60,7 +60,7 @@ class Engine:
         learned.add(number)
         try:
             part, signature = self.store.loaded(number)
-            recordings.evaluate(point, number, part, (signature, Signature.of(*point.args)))
+            recordings.evaluate(point, number, part, (signature, point.signature))
         except Exception as error:
             self.store.noted(number, error)
             raise

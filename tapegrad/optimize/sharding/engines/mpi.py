@@ -7,7 +7,7 @@ from typing import Any
 from tapegrad.optimize.sharding.engines.engine import Engine
 from tapegrad.optimize.sharding.engines.workers import portable_error
 from tapegrad.optimize.sharding.journal import Journal
-from tapegrad.optimize.sharding.recordings import EvaluationPoint, PartRecordings, Signature
+from tapegrad.optimize.sharding.recordings import EvaluationPoint, PartRecordings
 from tapegrad.optimize.sharding.store import Store
 from tapegrad.optimize.sharding.tree import Node, Value, joined, nodes_of, total
 
@@ -45,7 +45,7 @@ class MpiEngine(Engine):
         """Evaluate the parts of this process; return what was raised, for the others wait for an answer."""
         count = len(self.parts)
         first, end = count * self._rank // self._size, count * (self._rank + 1) // self._size
-        arguments = Signature.of(*point.args)
+        arguments = point.signature
 
         def value(number: int) -> Value:
             try:

@@ -7,7 +7,7 @@ from typing import Any
 
 from tapegrad.engine.runtime.messages.progress import Progress
 from tapegrad.optimize.sharding.engines.engine import Engine
-from tapegrad.optimize.sharding.recordings import EvaluationPoint, PartRecordings, Signature
+from tapegrad.optimize.sharding.recordings import EvaluationPoint, PartRecordings
 from tapegrad.optimize.sharding.store import Store
 from tapegrad.optimize.sharding.tree import Node, Value, nodes_of, total
 
@@ -30,13 +30,14 @@ class ThreadEngine(Engine):
         self._took: dict[PartRecordings, float] = {}  # ns a part in the last evaluation
 
     def total(self, recordings: PartRecordings, point: EvaluationPoint) -> Value:
-        begin = perf_counter_ns()
         threads = 1 if self._took.get(recordings, _ALONE_NS) < _ALONE_NS else self._threads
         evaluation = _SharedRuns(self.store, recordings, point, threads)
         helpers = [self._pool.submit(evaluation.run) for _ in range(min(threads, len(evaluation.nodes)) - 1)]
         try:
+            begin = perf_counter_ns()
             with Progress(self.progress) as line:
                 evaluation.run(line)
+            took = perf_counter_ns() - begin
         except BaseException:
             evaluation.stopped = True
             raise
@@ -46,7 +47,7 @@ class ThreadEngine(Engine):
         for helper in begun:
             helper.result()
         value = total(itertools.chain.from_iterable(evaluation.nodes))
-        self._took[recordings] = (perf_counter_ns() - begin) / self.store.count
+        self._took[recordings] = took * (1 + len(begun)) / self.store.count
         return value
 
     def close(self) -> None:
@@ -72,7 +73,7 @@ class _SharedRuns:
         self, store: Store, recordings: PartRecordings, point: EvaluationPoint, threads: int
     ) -> None:
         self._store, self._recordings, self._point = store, recordings, point
-        self._args = Signature.of(*point.args)
+        self._args = point.signature
         self._length = max(store.count // (_RUNS_PER_THREAD * threads), 1)
         self.nodes: list[list[Node]] = [[] for _ in range(0, store.count, self._length)]
         self._numbers = itertools.count()  # whose `next` is atomic

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from tapegrad.errors import UnrecordedWayError
-from tapegrad.optimize.sharding.recordings import EvaluationPoint, Signature, Table
+from tapegrad.optimize.sharding.recordings import EvaluationPoint, Table
 from tapegrad.optimize.sharding.store import Store
 from tapegrad.optimize.sharding.tree import Node, Value, nodes_of
 
@@ -110,7 +110,7 @@ def evaluate(task: RunTask) -> Answer:
 
 def evaluate_run(store: Store, table: Table, point: EvaluationPoint, first: int, end: int) -> Answer:
     """Evaluate a run of parts that are there."""
-    arguments = Signature.of(*point.args)
+    arguments = point.signature
 
     def value(number: int) -> Value:
         try:
