@@ -544,6 +544,46 @@ def test_a_full_disk_loses_nothing(tmp_path: Path) -> None:
         np.testing.assert_array_equal(f.grad(W), gradient)
 
 
+def test_a_function_that_is_gone_does_not_hold_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "fit.evaluations"
+    f = tg.optimize.sharded(logistic, [part_from(0)], checkpoint=path)
+    gradient = f.grad(W)
+    del f
+    again = tg.optimize.sharded(logistic, [part_from(0)], checkpoint=path)
+    np.testing.assert_array_equal(again.grad(W), gradient)
+    again.close()
+    again.close()
+
+
+def test_an_interrupt_returns_the_best_point() -> None:
+    main, reads = threading.get_ident(), itertools.count()
+
+    def part(k: int) -> Any:
+        if threading.get_ident() == main and next(reads) == 25:
+            raise KeyboardInterrupt
+        return part_from(k)
+
+    f = tg.optimize.sharded(logistic, [lambda k=k: part(k) for k in range(4)], keep=0)
+    found = tg.optimize.minimize(f, np.ones(3))
+    assert not found.success
+    assert found.status == 99
+    assert f(found.x) < f(np.ones(3))
+    assert tg.optimize.minimize(f, np.ones(3)).success
+
+
+def test_complex_parameters_and_parts_that_do_not_count() -> None:
+    def f(p: Any, part: Any) -> Any:
+        if part[0] == 0:
+            return 2.0
+        return tg.sum(tg.abs(p["z"] - part) ** 2) + p["a"]
+
+    parts = [np.array([1.0, 2.0]), np.array([0.0, 5.0])]
+    f = tg.optimize.sharded(f, parts)
+    value, gradient = f.value_and_grad({"z": 1.0 + 1.0j, "a": 3.0})
+    assert value == 1 + 2 + 3 + 2
+    assert gradient == {"z": 2 * (2 * (1 + 1j) - 3), "a": 1.0}
+
+
 def test_a_sharded_function_is_not_pickled() -> None:
     with pytest.raises(TypeError, match="make it where it is used"):
         pickle.dumps(tg.optimize.sharded(logistic, [part_from(0)]))

@@ -6,6 +6,7 @@ where it was and what came out; a later run finds those of an earlier one, and c
 
 import contextlib
 import errno
+import gc
 import hashlib
 import io
 import os
@@ -13,6 +14,7 @@ import re
 import struct
 import time
 import warnings
+import weakref
 import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -32,7 +34,7 @@ _MAGIC = b"tapegrad evaluations 1\n"
 _LABEL_BYTES = 8
 _HEAD = struct.Struct(f"<{_LABEL_BYTES + 32}sQI")  # key, bytes of the content, checksum
 _SYNC_INTERVAL_S = 1.0
-_open: set[Path] = set()  # what other journals of this process write to
+_open: weakref.WeakValueDictionary[Path, "Journal"] = weakref.WeakValueDictionary()  # of this process
 
 
 class Journal:
@@ -59,28 +61,24 @@ class Journal:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._path = Path(path).resolve()
-        self._file: BinaryIO = open(self._path, "r+b" if self._path.exists() else "w+b")  # noqa: SIM115  closed by `close`
         self._places: dict[bytes, int] = {}
-        self._earlier: dict[
-            bytes, int
-        ] = {}  # the last record of each kind that is still to be computed again
+        self._earlier: dict[bytes, int] = {}  # the last record of each kind, until it is computed again
         self._guard = lock()
         self._is_full = False
         self._synced = time.monotonic()
-        try:
-            self._lock()
-            self._end = self._read()
-        except BlockingIOError:
-            self._file.close()
-            raise
-        except BaseException:
-            self.close()
-            raise
+        self._file = _opened(self._path)
+        _open[self._path] = self
+        self._end = self._read()
 
     def close(self) -> None:
         """Close the file."""
         self._file.close()
-        _open.discard(self._path)
+        if _open.get(self._path) is self:
+            del _open[self._path]
+
+    def __del__(self) -> None:
+        if hasattr(self, "_file"):
+            self.close()
 
     def answer(self, kind: str, point: EvaluationPoint, compute: Callable[[EvaluationPoint], Value]) -> Value:
         """Return the value of an evaluation, from the file or computed.
@@ -112,14 +110,6 @@ class Journal:
                 f"sharded: checkpoint={str(self._path)!r} is of another function, of other data or of a processor with"
                 " other arithmetic: an evaluation of it comes out differently now. Remove the file, or name another"
             )
-
-    def _lock(self) -> None:
-        """Have the file for this journal alone."""
-        if self._path in _open or not try_lock(self._file.fileno(), 0):
-            raise BlockingIOError(
-                errno.EAGAIN, "sharded: another function writes to the checkpoint", str(self._path)
-            )
-        _open.add(self._path)
 
     def _read(self) -> int:
         """Note the evaluations of the file, and return where the last whole one ends."""
@@ -185,6 +175,19 @@ class Journal:
                 RuntimeWarning,
                 stacklevel=program_level(),
             )
+
+
+def _opened(path: Path) -> BinaryIO:
+    """Open a file for this process alone, unless a journal has it: any other use would end its lock."""
+    if path in _open:
+        gc.collect()  # a function that nobody has any more may be part of a cycle
+    if path not in _open:
+        file: BinaryIO = open(path, "r+b" if path.exists() else "w+b")  # noqa: SIM115  closed by `Journal.close`
+        if try_lock(file.fileno(), 0):
+            return file
+        file.close()
+    text = "sharded: another function writes to the checkpoint; close() that one first"
+    raise BlockingIOError(errno.EAGAIN, text, str(path))
 
 
 def _reopened(file: BinaryIO, end: int) -> BinaryIO:

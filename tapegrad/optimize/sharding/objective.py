@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.engine.runtime.operating_system import processors
 from tapegrad.errors import UnsupportedError
 from tapegrad.frontend.functions.reductions import reductions
 from tapegrad.frontend.functions.shapes.flat_structures import LeafLayout
@@ -380,7 +381,9 @@ def make(
     progress = options.pop("progress", True)
     if options:
         raise TypeError(f"sharded: unexpected arguments {', '.join(options)}")
-    store = Store(parts.__getitem__, len(parts), default_keep() if keep is None else keep)
+    if keep is None:
+        keep = default_keep(1 if executor is None else processors())
+    store = Store(parts.__getitem__, len(parts), keep)
     engine = _engine_of(executor, parts, store, threads, progress)
     journal = None if checkpoint is None else engine.journal(checkpoint)
     return Sharded(function, x0, engine, parts=len(parts), residuals=residuals, journal=journal)

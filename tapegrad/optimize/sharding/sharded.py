@@ -49,8 +49,8 @@ def sharded(
         ``threads``
             How many threads work, without `executor`; by default as many as there are processors.
         ``keep``
-            How many bytes of parts that are read each process keeps; by default a quarter of its machine's memory. What
-            does not fit is read again in each evaluation.
+            How many bytes of parts that are read each process keeps; by default a quarter of the machine's memory, with
+            `executor` for each of its processors its share of that. What does not fit is read again in each evaluation.
         ``checkpoint``
             The path of a file that all evaluations are written to. The same program, started again, finds them and goes
             on to the same bits.

@@ -75,9 +75,9 @@ def _bytes_read(given: Any, part: Any) -> int:
     return sum(leaf.nbytes for leaf in flatten(part)[0] if isinstance(leaf, np.ndarray))
 
 
-def default_keep() -> int:
-    """Return a quarter of the machine's memory, in bytes."""
+def default_keep(processes: int) -> int:
+    """Return a quarter of the machine's memory, in bytes, shared by processes."""
     try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // (4 * processes)
     except (AttributeError, ValueError):  # not on Windows
         return 1 << 30
