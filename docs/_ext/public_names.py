@@ -194,7 +194,7 @@ def _subjects() -> dict[str, Subject]:
         "ndimage": Subject("tapegrad.ndimage", "Linear filters of images, by the names of `scipy.ndimage`."),
         "optimize": Subject(
             "tapegrad.optimize",
-            "Fits and optimisers with exact derivatives: `minimize`, `curve_fit`, `laplace`, `sharded`, `root`.",
+            "Fits and optimisers: `minimize`, `curve_fit`, `laplace`, `problem`, `root`, `sharded`.",
         ),
         "interop": Subject(
             "tapegrad.interop",
