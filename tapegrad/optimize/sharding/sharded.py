@@ -69,7 +69,7 @@ def sharded(
     TypeError, ValueError
         For parts, an executor or a checkpoint that are none.
     RuntimeError
-        By an evaluation, if workers are lost three times.
+        By an evaluation, if workers are lost four times, or there are none.
 
     See Also
     --------

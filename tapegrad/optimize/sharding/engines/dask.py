@@ -86,14 +86,14 @@ class DaskEngine(Engine):
         learned: set[int] = set()
         if not recordings.table:
             self.learn(recordings, point, 0, set())
-        for _ in range(MAX_TRIES):
+        for _ in range(MAX_TRIES + 1):
             try:
                 return self._total(recordings, point, learned)
             except _lost() as error:
                 if getattr(error, "__notes__", ()):  # of a part
                     raise
                 lost, self._runs, self._table = error, [], (None, None)
-        raise RuntimeError(f"sharded: workers of Dask were lost {MAX_TRIES} times") from lost
+        raise RuntimeError(f"sharded: workers of Dask were lost {MAX_TRIES + 1} times") from lost
 
     def _total(self, recordings: PartRecordings, point: EvaluationPoint, learned: set[int]) -> Value:
         self._runs = self._runs or self._pinned()
@@ -111,9 +111,9 @@ class DaskEngine(Engine):
         answers = []
         for run, call in zip(self._runs, calls, strict=True):
             answer = call.result()
-            answers.append(
-                run.evaluate(key, content, point).result() if isinstance(answer, MissingContent) else answer
-            )
+            if isinstance(answer, MissingContent):
+                answer = run.evaluate(key, content, point).result()
+            answers.append(answer)
             if line.due:
                 line.show(f"sharded: {len(answers)} of {len(calls)} runs of parts")
         return _joined(answers)
