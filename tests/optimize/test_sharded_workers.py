@@ -72,10 +72,11 @@ def cluster() -> Iterator[Any]:
 
 @contextmanager
 def tasks_of_a_cluster() -> Iterator[Any]:
-    """Give runs of parts to tasks in place of actors, whose sums are made by a tree of tasks."""
+    """Give runs of parts to tasks in place of actors, and scatter all that is sent."""
     with pytest.MonkeyPatch.context() as patch, cluster() as client:
         patch.setattr(by_dask, "_MAX_ACTORS", 1)
         patch.setattr(by_dask, "_ARITY", 2)
+        patch.setattr(by_dask, "_MAX_EMBEDDED_BYTES", 0)
         yield client.get_executor()
 
 

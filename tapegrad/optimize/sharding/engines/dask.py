@@ -80,7 +80,8 @@ class DaskEngine(Engine):
         self._client = client
         self._runs: list[Any] = []  # actors or futures, in order
         self._are_actors = True
-        self._table: tuple[Any, Any] = (None, None)  # key, and the future of the content
+        self._known: set[Any] = set()  # keys of tables that actors have been sent
+        self._table: tuple[Any, Any] = (None, None)  # key of that of tasks, and the future of its content
 
     def total(self, recordings: PartRecordings, point: EvaluationPoint) -> Value:
         learned: set[int] = set()
@@ -92,7 +93,7 @@ class DaskEngine(Engine):
             except _lost() as error:
                 if getattr(error, "__notes__", ()):  # of a part
                     raise
-                lost, self._runs, self._table = error, [], (None, None)
+                lost, self._runs, self._known, self._table = error, [], set(), (None, None)
         raise RuntimeError(f"sharded: workers of Dask were lost {MAX_TRIES + 1} times") from lost
 
     def _total(self, recordings: PartRecordings, point: EvaluationPoint, learned: set[int]) -> Value:
@@ -107,11 +108,13 @@ class DaskEngine(Engine):
 
     def _by_actors(self, recordings: PartRecordings, point: EvaluationPoint, line: Progress) -> Answer:
         key, content = recordings.travelling()
-        calls = [run.evaluate(key, b"", point) for run in self._runs]
+        is_new = key not in self._known
+        calls = [run.evaluate(key, content if is_new else b"", point) for run in self._runs]
+        self._known.add(key)
         answers = []
         for run, call in zip(self._runs, calls, strict=True):
             answer = call.result()
-            if isinstance(answer, MissingContent):
+            if isinstance(answer, MissingContent):  # it was sent others meanwhile
                 answer = run.evaluate(key, content, point).result()
             answers.append(answer)
             if line.due:
@@ -140,14 +143,14 @@ class DaskEngine(Engine):
             raise
 
     def _scattered(self, value: Any) -> Any:
-        """Send a value to all workers."""
-        return self._client.scatter(value, broadcast=True, hash=False)
+        """Send a value to all workers; in a list, for Dask scatters each item of a tuple."""
+        return self._client.scatter([value], broadcast=True, hash=False)[0]
 
     def _table_of(self, recordings: PartRecordings) -> Any:
         """Return the evaluators on all workers, which are sent once."""
         key, content = recordings.travelling()
         if self._table[0] != key:
-            self._table = key, self._scattered([(key, content)])[0]
+            self._table = key, self._scattered((key, content))
         return self._table[1]
 
     def _pinned(self) -> list[Any]:
