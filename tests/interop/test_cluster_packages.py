@@ -84,3 +84,17 @@ def test_actors_of_ray() -> None:
         there.close()
     finally:
         ray.shutdown()
+
+
+def drawn(nutpie: Any, f: Any) -> np.ndarray:
+    model = tg.interop.nutpie(lambda w: -f(w) - 0.5 * tg.sum(w**2), W)
+    trace = nutpie.sample(model, draws=20, tune=50, chains=1, seed=1, progress_bar=False)
+    return np.asarray(trace.posterior["x"])
+
+
+def test_a_density_by_parts_has_the_draws_of_the_whole() -> None:
+    nutpie = pytest.importorskip("nutpie")
+    data = part_from(0, 80)
+    by_parts = tg.optimize.sharded(logistic, data, rows=30)
+    draws = drawn(nutpie, by_parts), drawn(nutpie, lambda w: logistic(w, data))
+    np.testing.assert_allclose(*draws, atol=1e-3)  # steps of NUTS make rounding errors larger

@@ -134,6 +134,15 @@ def scaled(p: Any, part: Any, factor: Any) -> Any:
     return factor * tg.sum((part - p["a"] * p["b"]) ** 2)
 
 
+def test_parts_are_not_added_to() -> None:
+    """A gradient that is a part itself is a copy of it, for sums are made in place."""
+    parts = [np.ones(3), np.arange(3.0), np.full(3, 5.0)]
+    f = tg.optimize.sharded(lambda w, part: part @ w, parts)
+    for _ in range(2):
+        np.testing.assert_array_equal(f.grad(W), [6.0, 7.0, 8.0])
+    np.testing.assert_array_equal(parts[0], np.ones(3))
+
+
 def test_structures_and_further_arguments() -> None:
     parts = [np.arange(3.0), np.ones(2), np.array([4.0])]
     p = {"a": 2.0, "b": 0.5}
@@ -316,6 +325,21 @@ def test_minimize_by_parts(method: str) -> None:
     np.testing.assert_allclose(by_hand(found.x, data)[1], 0, atol=1e-4)
     one = tg.optimize.minimize(lambda w: logistic(w, data), np.zeros(3), method="trust-exact", tol=1e-12)
     np.testing.assert_allclose(found.x, one.x, atol=1e-6)
+
+
+def test_in_densities_and_in_problems_with_constraints() -> None:
+    data = whole(4)
+    f = tg.optimize.sharded(logistic, data, rows=30)
+    value, gradient, hessian = by_hand(W, data)
+    log_density = tg.interop.emcee(lambda w: -f(w) - 0.5 * tg.sum(w**2), W)
+    np.testing.assert_allclose(log_density(np.stack([W, W])), 2 * [-value - 0.5 * W @ W], rtol=1e-13)
+    problem = tg.optimize.problem(f, W, lambda w: tg.sum(w), constraint_bounds=(1, 1))
+    np.testing.assert_allclose(problem.objective(W), value, rtol=1e-14)
+    np.testing.assert_allclose(problem.gradient(W), gradient, rtol=1e-12)
+    rows, columns = problem.hessianstructure()
+    lower = np.zeros((3, 3))
+    lower[rows, columns] = problem.hessian(W, np.zeros(1), 1.0)
+    np.testing.assert_allclose(lower, np.tril(hessian), rtol=1e-11)
 
 
 T = np.linspace(0, 3, 50)

@@ -246,6 +246,30 @@ def test_workers_ask_for_what_they_do_not_have() -> None:
     same_bits(tg.optimize.sharded(logistic, LAZY, Forgetful()), tg.optimize.sharded(logistic, LAZY))
 
 
+class ReadOnly(Executor):
+    """An executor whose results lie in memory that others share."""
+
+    _max_workers = 1
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+        answer = fn(*args, **kwargs)
+        for node in answer if isinstance(answer, list) else ():
+            for value in node.value:
+                if isinstance(value, np.ndarray):
+                    value.flags.writeable = False
+        future: Future[Any] = Future()
+        future.set_result(answer)
+        return future
+
+
+@pytest.mark.parametrize("count", [1, 5])
+def test_results_are_the_callers_own(count: int) -> None:
+    gradient = tg.optimize.sharded(logistic, LAZY[:count], ReadOnly()).grad(W)
+    expected = gradient.copy()
+    gradient *= 2.0
+    np.testing.assert_array_equal(gradient, 2 * expected)
+
+
 class Broken(Executor):
     """An executor that takes some tasks, and then no more."""
 

@@ -32,7 +32,7 @@ class MappedArray:
 
 @dataclass(frozen=True)
 class LazyRows:
-    """LazyRows of an array that is no array of NumPy's, such as one of zarr's."""
+    """Rows of an array that is no array of NumPy's, such as one of zarr's."""
 
     array: Any
     first: int

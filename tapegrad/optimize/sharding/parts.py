@@ -35,7 +35,7 @@ def parts_of(data: Any, rows: int | None, columns: Sequence[str] | None) -> list
     leaves, definition = flatten(data)
     if leaves and all(hasattr(leaf, "to_delayed") for leaf in leaves):
         return _partitions(leaves, definition)
-    if rows is None and leaves and all(hasattr(leaf, "chunks") for leaf in leaves):
+    if rows is None and leaves and all(getattr(leaf, "chunks", None) for leaf in leaves):
         rows = leaves[0].chunks[0]
     if rows is not None:
         return _cut(data, rows)

@@ -196,11 +196,15 @@ class PartRecordings:
 
     def evaluate(self, point: EvaluationPoint, number: int, part: Any, signatures: Signatures) -> Value:
         """Evaluate a part in this process."""
+        table = self.table
         try:
-            return self.table.evaluate(point, number, part, signatures)
+            return table.evaluate(point, number, part, signatures)
         except UnrecordedWayError:
-            self.learn(point, part, signatures)
-            return self.table.evaluate(point, number, part, signatures)
+            with self._lock:
+                if self.table is not table:  # another thread has recorded something meanwhile
+                    return self.evaluate(point, number, part, signatures)
+                self.learn(point, part, signatures)
+        return self.table.evaluate(point, number, part, signatures)
 
     def travelling(self) -> tuple[tuple[Any, ...], bytes]:
         """Return the key of the table, and the table pickled: recordings where they can be saved, else the function."""

@@ -63,14 +63,16 @@ class PartsSum:
         """
         name, make = kind
         key = name, thread.mode.nan_on_failure
-        if key not in self._recordings:
-            self._recordings[key] = PartRecordings(function or self._function, make)
-        recordings = self._recordings[key]
+        recordings = self._recordings.get(key)
+        if recordings is None:
+            made = PartRecordings(function or self._function, make)
+            recordings = self._recordings.setdefault(key, made)  # of another thread's, if that was faster
         recordings.refresh()
         compute = partial(self._engine.total, recordings)
         if self._journal is None:
             return compute(point)
-        return self._journal.answer(f"{name} of {self._name}", point, compute)
+        mode = ", nan on failure" if thread.mode.nan_on_failure else ""
+        return self._journal.answer(f"{name} of {self._name}{mode}", point, compute)
 
     def value(self, x: np.ndarray, *args: Any) -> Any:
         return self.evaluate(_VALUE, EvaluationPoint(x, args))[0]

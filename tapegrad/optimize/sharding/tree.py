@@ -52,7 +52,12 @@ def total(nodes: Iterable[Node]) -> Value:
     value = left.pop().value
     while left:  # right children that have fewer terms than left ones
         value = _sum(left.pop().value, value, False)
-    return value
+    return tuple(map(_writable, value))
+
+
+def _writable(value: Any) -> Any:
+    """Return an array that its owner may write to; those of other processes may be in shared memory."""
+    return value.copy() if isinstance(value, np.ndarray) and not value.flags.writeable else value
 
 
 def _push(nodes: list[Node], node: Node, own: bool) -> None:

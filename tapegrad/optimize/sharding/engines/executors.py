@@ -81,13 +81,7 @@ class ExecutorEngine(Engine):
 
     @property
     def places(self) -> list[Place]:
-        """The executors that have workers.
-
-        Raises
-        ------
-        RuntimeError
-            If there is none.
-        """
+        """The executors that have workers."""
         return [place for place in self._places if not place.is_lost]
 
     def runs(self) -> list[tuple[int, int]]:
@@ -105,12 +99,12 @@ class ExecutorEngine(Engine):
         self,
         place: Place,
         run: tuple[int, int],
-        recordings: PartRecordings,
+        table: tuple[tuple[Any, ...], bytes],
         point: EvaluationPoint,
         missing: MissingContent | None,
     ) -> RunTask:
         """Return the task for a run, with all that the workers of a place have not been sent, or miss."""
-        key, content = recordings.travelling()
+        key, content = table
         numbers = set(range(*run)) - place.parts if missing is None else set(missing.parts)
         parts = {number: packed(portable(self.parts[number]), "sharded") for number in sorted(numbers)}
         sends_table = key not in place.tables if missing is None else missing.table
@@ -152,6 +146,7 @@ class _RunsOnWorkers:
     def total(self, line: Progress) -> Value:
         if not self._recordings.table:
             self._engine.learn(self._recordings, self._point, 0, set())
+        self._table = self._recordings.travelling()
         try:
             for number in range(len(self._runs)):
                 self._submit(number)
@@ -169,17 +164,15 @@ class _RunsOnWorkers:
 
     def _submit(self, number: int, missing: MissingContent | None = None, place: Place | None = None) -> None:
         """Give a run to a worker."""
-        for _ in range(MAX_TRIES + len(self._engine.places)):
+        while True:
             places = self._engine.places
             chosen = place or places[number % len(places)]
             executor = chosen.source.current()
-            task = self._engine.task(chosen, self._runs[number], self._recordings, self._point, missing)
+            task = self._engine.task(chosen, self._runs[number], self._table, self._point, missing)
             try:
                 self._waiting[executor.submit(evaluate, task)] = _Waiting(number, chosen, executor)
                 return
-            except LOST as error:
-                self._note_loss(chosen, executor, error)
-            except RuntimeError as error:  # the executor was shut down
+            except (*LOST, RuntimeError) as error:  # the latter if it was shut down
                 self._note_loss(chosen, executor, error)
             missing = place = None
 
@@ -187,13 +180,13 @@ class _RunsOnWorkers:
         """Take what a worker has answered."""
         waiting = self._waiting.pop(future)
         number = waiting.run
+        if number in self._nodes:
+            return  # a copy was faster
         try:
             answer = future.result()
         except LOST as error:
             self._note_loss(waiting.place, waiting.executor, error)
             answer = None
-        if number in self._nodes:
-            return  # a copy was faster
         if isinstance(answer, list):
             self._nodes[number] = answer
             self._seconds.append(perf_counter() - waiting.begun)
@@ -204,6 +197,7 @@ class _RunsOnWorkers:
             self._missed.add(number)
         elif isinstance(answer, UnknownPart):
             self._engine.learn(self._recordings, self._point, answer.part, self._learned)
+            self._table = self._recordings.travelling()
             self._submit(number)
         elif not any(other.run == number for other in self._waiting.values()):
             self._submit(number)
