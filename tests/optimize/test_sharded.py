@@ -498,6 +498,19 @@ def test_a_fit_goes_on_to_the_same_bits(tmp_path: Path) -> None:
         np.testing.assert_array_equal(f.hessian(W, sparse=True).toarray(), sparse.toarray())
 
 
+def test_a_file_tells_arguments_and_directions_apart(tmp_path: Path) -> None:
+    parts = [np.arange(3.0), np.ones(2)]
+    p = {"a": 2.0, "b": 0.5}
+    plain = tg.optimize.sharded(scaled, parts)
+    for _ in range(2):
+        with tg.optimize.sharded(scaled, parts, checkpoint=tmp_path / "fit") as f:
+            for factor in (1.0, 3.0):
+                assert f(p, factor) == plain(p, factor)
+                assert f.grad(p, factor) == plain.grad(p, factor)
+                for v in (p, {"a": 1.0, "b": 0.0}):
+                    assert f.hvp(p, v, factor) == plain.hvp(p, v, factor)
+
+
 def test_a_file_of_another_function_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "fit.evaluations"
     with tg.optimize.sharded(logistic, [part_from(0), part_from(1)], checkpoint=path) as f:

@@ -220,9 +220,8 @@ def test_a_slow_worker_does_not_hold_the_others(
         (tmp_path / "mark").unlink()
         np.testing.assert_array_equal(there.grad(W), here.grad(W))
         assert (tmp_path / "mark").exists()
-        for each in executor if isinstance(executor, list) else [executor]:
-            for process in list((getattr(each, "_processes", None) or {}).values()):
-                process.kill()  # rather than wait for the slow one
+        (tmp_path / "mark.done").touch()
+        there.close()
 
 
 class Forgetful(Executor):

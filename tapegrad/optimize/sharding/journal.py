@@ -97,14 +97,21 @@ class Journal:
                 self._append(key, point, value)
                 return value
             if label in self._earlier:
-                self._check(self._earlier[label], point, compute)
+                self._check(key, point, compute)
                 del self._earlier[label]
             return _unpacked(self._content(place))[1]
 
-    def _check(self, place: int, point: EvaluationPoint, compute: Callable[[EvaluationPoint], Value]) -> None:
-        """Compute an evaluation of an earlier run again."""
-        (x, *directions), value = _unpacked(self._content(place))
-        again = compute(EvaluationPoint(x, point.args, tuple(directions)))
+    def _check(self, key: bytes, point: EvaluationPoint, compute: Callable[[EvaluationPoint], Value]) -> None:
+        """Compute an evaluation of an earlier run again: the last one, or this one if that had other arguments.
+
+        The last one is more telling, for the first is often at zero; but the file does not have its arguments.
+        """
+        last = self._earlier[key[:_LABEL_BYTES]]
+        (x, *directions), value = _unpacked(self._content(last))
+        elsewhere = EvaluationPoint(x, point.args, tuple(directions))
+        if self._places.get(key[:_LABEL_BYTES] + _digest(elsewhere)) != last:
+            elsewhere, value = point, _unpacked(self._content(self._places[key]))[1]
+        again = compute(elsewhere)
         if _packed((), again) != _packed((), value):
             raise ValueError(
                 f"sharded: checkpoint={str(self._path)!r} is of another function, of other data or of a processor with"
