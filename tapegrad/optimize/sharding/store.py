@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tapegrad.optimize.sharding.lazy_arrays import LAZY, MappedArray, described, load
-from tapegrad.optimize.sharding.recordings import Signature
+from tapegrad.optimize.sharding.recordings import EvaluationPoint, Signature
+from tapegrad.optimize.sharding.tree import Value
 from tapegrad.pytree import flatten
 
 
@@ -57,8 +58,24 @@ class Store:
                 self._loaded[number] = loaded
         return loaded
 
-    def noted(self, number: int, error: BaseException) -> None:
-        """Note in an exception which part it is about, and where that comes from."""
+    def value(
+        self, evaluate: Callable[..., Value], point: EvaluationPoint, number: int, further: Signature
+    ) -> Value:
+        """Evaluate a part by a function of the point, the number, the part, and its signature with that of arguments.
+
+        Raises
+        ------
+        Exception
+            What the part has raised, with a note of its number and where it comes from.
+        """
+        try:
+            part, signature = self.loaded(number)
+            return evaluate(point, number, part, (signature, further))
+        except Exception as error:
+            self._note(number, error)
+            raise
+
+    def _note(self, number: int, error: BaseException) -> None:
         source = described(self._part_of(number))
         text = f"sharded: in part {number} of {self.count}{source and f' ({source})'}"
         if text not in getattr(error, "__notes__", ()):

@@ -58,9 +58,4 @@ class Engine:
                 " numbers and text"
             )
         learned.add(number)
-        try:
-            part, signature = self.store.loaded(number)
-            recordings.evaluate(point, number, part, (signature, point.signature))
-        except Exception as error:
-            self.store.noted(number, error)
-            raise
+        self.store.value(recordings.evaluate, point, number, point.signature)

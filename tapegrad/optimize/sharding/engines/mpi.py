@@ -45,18 +45,10 @@ class MpiEngine(Engine):
         """Evaluate the parts of this process; return what was raised, for the others wait for an answer."""
         count = len(self.parts)
         first, end = count * self._rank // self._size, count * (self._rank + 1) // self._size
-        arguments = point.signature
-
-        def value(number: int) -> Value:
-            try:
-                part, signature = self.store.loaded(number)
-                return recordings.evaluate(point, number, part, (signature, arguments))
-            except Exception as error:
-                self.store.noted(number, error)
-                raise
-
+        evaluate, further = recordings.evaluate, point.signature
+        values = (self.store.value(evaluate, point, number, further) for number in range(first, end))
         try:
-            return nodes_of(map(value, range(first, end)), first)
+            return nodes_of(values, first)
         except Exception as error:
             return portable_error(error)
 

@@ -97,9 +97,7 @@ class _SharedRuns:
         if self.stopped:
             raise _Stopped
         try:
-            part, signature = self._store.loaded(number)
-            return self._recordings.evaluate(self._point, number, part, (signature, self._args))
-        except Exception as error:
+            return self._store.value(self._recordings.evaluate, self._point, number, self._args)
+        except Exception:
             self.stopped = True
-            self._store.noted(number, error)
             raise

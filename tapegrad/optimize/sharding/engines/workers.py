@@ -110,16 +110,14 @@ def evaluate(task: RunTask) -> Answer:
 
 def evaluate_run(store: Store, table: Table, point: EvaluationPoint, first: int, end: int) -> Answer:
     """Evaluate a run of parts that are there."""
-    arguments = point.signature
+    further = point.signature
 
     def value(number: int) -> Value:
         try:
-            part, signature = store.loaded(number)
-            return table.evaluate(point, number, part, (signature, arguments))
+            return store.value(table.evaluate, point, number, further)
         except UnrecordedWayError:
             raise _AtPart(number) from None
         except Exception as error:
-            store.noted(number, error)
             raise portable_error(error) from None
 
     try:
