@@ -158,6 +158,34 @@ def test_structures_and_further_arguments() -> None:
     assert f.at(W) is f.at(2 * W)
 
 
+def test_lists_are_vectors_of_the_known_layout() -> None:
+    recorded = 0
+
+    def f(w: Any, part: Any) -> Any:
+        nonlocal recorded
+        recorded += 1
+        return tg.sum((part - w) ** 2)
+
+    total_of = tg.optimize.sharded(f, [np.zeros(2), np.ones(2)])
+    for k in range(4):
+        np.testing.assert_array_equal(total_of.grad([1.0, k]), [2.0, 4.0 * k - 2.0])
+        np.testing.assert_array_equal(total_of.grad(np.array([1, k])), [2.0, 4.0 * k - 2.0])
+    assert recorded < 5
+    with pytest.raises(ValueError, match="but x0 has"):
+        total_of(np.zeros(3))
+
+
+def test_what_is_closed_is_computed_all_the_same(tmp_path: Path) -> None:
+    f = tg.optimize.sharded(logistic, whole(5, 3000), rows=1000, checkpoint=tmp_path / "fit")
+    before = f.grad(W)
+    f.close()
+    size = (tmp_path / "fit").stat().st_size
+    for _ in range(2):
+        np.testing.assert_array_equal(f.grad(W), before)
+        f.grad(2 * W)
+    assert (tmp_path / "fit").stat().st_size == size
+
+
 def test_what_is_captured_is_seen_anew() -> None:
     weights = np.ones(3)
     settings = {"power": 2}

@@ -12,7 +12,15 @@ from tapegrad.frontend.functions.shapes.flat_structures import LeafLayout
 from tapegrad.frontend.tensor.copying import described
 from tapegrad.frontend.words.frames import hides_frames
 from tapegrad.optimize.arguments import further
-from tapegrad.optimize.flat import FlatScalar, FlatVector, flat_jit, layout_of, raveled, unraveled
+from tapegrad.optimize.flat import (
+    FlatScalar,
+    FlatVector,
+    flat_jit,
+    layout_of,
+    raveled,
+    raveled_numbers,
+    unraveled,
+)
 from tapegrad.optimize.native.sharing import checked_threads
 from tapegrad.optimize.objective import Objective
 from tapegrad.optimize.sharding.compressed import CompressedResiduals
@@ -82,13 +90,8 @@ class Sharded(Objective):
         name: str = "the sum",
     ) -> None:
         self.of_part = jit(function)
-        self._engine, self.parts, self._residuals, self._journal, self._name = (
-            engine,
-            parts,
-            residuals,
-            journal,
-            name,
-        )
+        self.parts, self._name = parts, name
+        self._engine, self._residuals, self._journal = engine, residuals, journal
         self._others: dict[LeafLayout, Sharded] = {}
         VectorFunction.__init__(self, self._on_tensors, x0)
 
@@ -154,7 +157,7 @@ class Sharded(Objective):
         """End the threads or workers that belong to the function, and close its checkpoint.
 
         An executor or cluster that was passed stays as it is. ``with tg.optimize.sharded(...) as total:`` does so at
-        the end.
+        the end. What is evaluated later is computed by one thread, or workers that are made anew, and not written.
 
         Examples
         --------
@@ -360,6 +363,11 @@ class Sharded(Objective):
         if self._layout is None:
             self._bind(layout_of(x))
         return self._sum
+
+    def _vector(self, x: Any) -> np.ndarray:
+        """Return the argument as a vector: of the layout that is known, for another one would be recorded anew."""
+        is_vector = isinstance(x, np.ndarray) and x.shape == self._shape
+        return super()._vector(x) if is_vector else raveled_numbers(x, self.layout)
 
     def _like(self, x: Any, vector: np.ndarray) -> Any:
         """Return a vector in the structure of the argument."""

@@ -51,6 +51,7 @@ class ThreadEngine(Engine):
         return value
 
     def close(self) -> None:
+        self._threads = 1  # of evaluations that come later
         self._pool.shutdown()
 
 
