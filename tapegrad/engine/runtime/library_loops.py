@@ -68,7 +68,11 @@ def ufunc(name: str, is_complex: bool = False) -> np.ufunc:
     # It is slow to import and few programs need it. Under SCIPY_ARRAY_API, `scipy.special` has functions around these.
     from scipy.special import _ufuncs
 
-    return getattr(_ufuncs, names[name])
+    if hasattr(_ufuncs, names[name]):
+        return getattr(_ufuncs, names[name])
+    from scipy.stats import _boost  # where SciPy before 1.15 has the densities of Boost's
+
+    return getattr(_boost, names[name])
 
 
 def _fill_function(name: str) -> None:
