@@ -230,6 +230,15 @@ def is_open_to_others(status: os.stat_result) -> bool:
 
 # --- memory --------------------------------------------------------------------------------------------------------
 
+
+def memory_bytes() -> int | None:
+    """Return how much memory the machine has; `None` where the system does not tell."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
 _MAP_FIXED = 0x10  # of Linux, macOS and the BSDs, which Python's module does not name
 _KNOWN_MAPPINGS = ("linux", "darwin", "freebsd", "openbsd", "netbsd", "dragonfly")
 

@@ -1,11 +1,11 @@
 """Parts in the memory of a process, with their signatures."""
 
-import os
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from tapegrad.engine.runtime.operating_system import memory_bytes
 from tapegrad.optimize.sharding.lazy_arrays import LAZY, MappedArray, described, load
 from tapegrad.optimize.sharding.recordings import EvaluationPoint, Signature
 from tapegrad.optimize.sharding.tree import Value
@@ -94,7 +94,5 @@ def _bytes_read(given: Any, part: Any) -> int:
 
 def default_keep(processes: int) -> int:
     """Return a quarter of the machine's memory, in bytes, shared by processes."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // (4 * processes)
-    except (AttributeError, ValueError):  # not on Windows
-        return 1 << 30
+    memory = memory_bytes()
+    return 1 << 30 if memory is None else memory // (4 * processes)

@@ -1,13 +1,13 @@
 """Checked values of a file: type and range."""
 
 import math
-import os
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
 
+from tapegrad.engine.runtime.operating_system import memory_bytes
 from tapegrad.engine.tape.fields.layout import MAX_NDIM
 
 
@@ -60,7 +60,4 @@ def check_size(shape: Sequence[int], itemsize: int, what: str) -> None:
 @cache
 def most_bytes() -> int:
     """Return how much memory the machine has, in bytes."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        return 1 << 36
+    return memory_bytes() or 1 << 36
