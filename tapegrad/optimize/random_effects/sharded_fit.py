@@ -14,6 +14,7 @@ from tapegrad.latent.effects import checked_random
 from tapegrad.latent.laplace import Marginal, laplace
 from tapegrad.optimize.minimize import minimize
 from tapegrad.optimize.random_effects.roles import ArgumentRoles, roles_of
+from tapegrad.optimize.random_effects.uncertainty import inverse_or_nan
 from tapegrad.optimize.searches.search_result import SearchResult
 from tapegrad.optimize.sharding.objective import Sharded
 from tapegrad.transforms.jacobians.hessian import hessian
@@ -90,10 +91,7 @@ class ShardedLaplaceFit(SearchResult):
     def cov(self) -> np.ndarray:
         """Covariance of the parameters, of shape (k, k): nan if the fit is no minimum."""
         _, marginal, args = self._model
-        matrix = marginal.hessian(self.x, *args)
-        if not np.all(np.isfinite(matrix)) or np.linalg.eigvalsh(matrix)[0] <= 0:
-            return np.full_like(matrix, np.nan)
-        return np.linalg.inv(matrix)
+        return inverse_or_nan(marginal.hessian(self.x, *args))
 
     @property
     def std_errors(self) -> Any:

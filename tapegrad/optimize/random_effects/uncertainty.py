@@ -77,7 +77,7 @@ class Uncertainty:
     def __init__(self, model: LatentModel, free: np.ndarray, effects: np.ndarray) -> None:
         self._model, self._free, self._effects = model, free, effects
         self.hessian = marginal_hessian(model, free, effects)
-        self.cov = _inverse(self.hessian)
+        self.cov = inverse_or_nan(self.hessian)
         self.factor: SparseFactor = model.factor(free, effects)
         self.slopes = model.mode_slopes(free, effects, self.factor)
 
@@ -128,7 +128,7 @@ class _Outputs:
         return joined(leaves, np.dtype(np.float64))
 
 
-def _inverse(matrix: np.ndarray) -> np.ndarray:
+def inverse_or_nan(matrix: np.ndarray) -> np.ndarray:
     """Return the inverse of a positive definite matrix; nan of another one."""
     try:
         lower = np.linalg.cholesky(matrix)
