@@ -18,6 +18,8 @@ def further(args: Any, name: str = "args") -> Any:
         For a Tensor among them: an optimiser computes with arrays, so nothing could be differentiated by it.
     """
     args = args if isinstance(args, tuple | dict) else (args,)
+    if not args:  # as most often
+        return args
     for leaf, path in zip(flatten(args)[0], paths(args), strict=True):
         if is_tensor(leaf):
             raise TypeError(

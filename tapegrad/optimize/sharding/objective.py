@@ -40,11 +40,6 @@ from tapegrad.transforms.compiled.compiled import compile
 from tapegrad.transforms.jit import Jit, jit
 
 
-def _further(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    checked: tuple[Any, ...] = further(args) if args else ()
-    return checked
-
-
 def _listed(function: Jit[..., Any], examples: list[Any]) -> ListedResults:
     return ListedResults(compile(function, *examples))
 
@@ -194,24 +189,24 @@ class Sharded(Objective):
         return self._sum.op(raveled(x, self.layout))[0]
 
     def fun(self, x: Any, *args: Any) -> tuple[Any, Any]:
-        value, gradient = self._sum_at(x).value_and_grad(self._vector(x), *_further(args))
+        value, gradient = self._sum_at(x).value_and_grad(self._vector(x), *further(args))
         return value, self._like(x, gradient)
 
     def value(self, x: Any, *args: Any) -> Any:
-        return self._sum_at(x).value(self._vector(x), *_further(args))
+        return self._sum_at(x).value(self._vector(x), *further(args))
 
     def grad(self, x: Any, *args: Any) -> Any:
         return self.fun(x, *args)[1]
 
     def hess(self, x: Any, *args: Any) -> np.ndarray:
-        return self._sum_at(x).hessian(self._vector(x), *_further(args))
+        return self._sum_at(x).hessian(self._vector(x), *further(args))
 
     def sparse_hess(self, x: Any, *args: Any) -> Any:
-        return self._sum_at(x).evaluate(_SPARSE, EvaluationPoint(self._vector(x), _further(args)))[0]
+        return self._sum_at(x).evaluate(_SPARSE, EvaluationPoint(self._vector(x), further(args)))[0]
 
     def hessp(self, x: Any, v: Any, *args: Any) -> Any:
         total, direction = self._sum_at(x), self._vector(v)
-        return self._like(x, total.product(self._vector(x), direction, *_further(args)))
+        return self._like(x, total.product(self._vector(x), direction, *further(args)))
 
     def value_and_grad(self, x: Any, *args: Any) -> tuple[Any, Any]:
         """Return the sum over all parts, and its gradient.
@@ -330,7 +325,7 @@ class Sharded(Objective):
             )
         total = self._sum_at(x)
         cost, gradient, matrix = total.evaluate(
-            _NORMAL, EvaluationPoint(self._vector(x), _further(args)), self._vectors
+            _NORMAL, EvaluationPoint(self._vector(x), further(args)), self._vectors
         )
         return cost, gradient, matrix
 
