@@ -85,12 +85,12 @@ LAZY = (MappedArray, LazyRows, ParquetRowGroup, DaskPartition)
 
 def load(part: Any) -> Any:
     """Return a part with arrays in place of all that is read."""
-    return _replaced(part() if callable(part) else part, _read)
+    return with_leaves(part() if callable(part) else part, _read)
 
 
 def portable(part: Any) -> Any:
     """Return a part to be pickled: files that are mapped into memory are mapped again where it is used."""
-    return part if callable(part) else _replaced(part, _mapped)
+    return part if callable(part) else with_leaves(part, _mapped)
 
 
 def described(part: Any) -> str:
@@ -105,7 +105,7 @@ def described(part: Any) -> str:
     return f"{name}({', '.join(arguments)})" if arguments else name
 
 
-def _replaced(part: Any, change: Callable[[Any], Any]) -> Any:
+def with_leaves(part: Any, change: Callable[[Any], Any]) -> Any:
     """Return a structure with other leaves; a leaf may become a structure."""
     leaves, definition = flatten(part)
     return unflatten(definition, list(map(change, leaves)))

@@ -8,7 +8,7 @@ import numpy as np
 
 from tapegrad.engine.runtime.messages.progress import Progress
 from tapegrad.optimize.native.executors import MAX_TRIES
-from tapegrad.optimize.sharding.engines.engine import Engine
+from tapegrad.optimize.sharding.engines.engine import Engine, bounds_of_runs
 from tapegrad.optimize.sharding.engines.workers import (
     Answer,
     MissingContent,
@@ -16,15 +16,14 @@ from tapegrad.optimize.sharding.engines.workers import (
     evaluate_run,
     known_table,
 )
-from tapegrad.optimize.sharding.lazy_arrays import DaskPartition, portable
+from tapegrad.optimize.sharding.lazy_arrays import DaskPartition, portable, with_leaves
 from tapegrad.optimize.sharding.recordings import EvaluationPoint, PartRecordings
 from tapegrad.optimize.sharding.store import Store
 from tapegrad.optimize.sharding.tree import Value, joined, total
-from tapegrad.pytree import flatten, unflatten
+from tapegrad.pytree import flatten
 
-_MAX_ACTORS = (
-    8  # by tasks an evaluation takes 27 ms at least, 2 ms by actors, but their answers all come here
-)
+# By tasks an evaluation takes 27 ms at least, 2 ms by actors; but the answers of all actors come to this process.
+_MAX_ACTORS = 8
 _ARITY = 8  # answers that one task joins
 _POLL_INTERVAL_S = 0.5
 _MAX_EMBEDDED_BYTES = 1 << 16  # in a graph; what is larger is scattered
@@ -159,8 +158,7 @@ class DaskEngine(Engine):
         if not threads:
             raise RuntimeError("sharded: the Dask cluster has no workers")
         workers = [address for address, number in sorted(threads.items()) for _ in range(number)]
-        count = len(self.parts)
-        bounds = [count * k // len(workers) for k in range(len(workers) + 1)]
+        bounds = bounds_of_runs(len(self.parts), len(workers))
         runs = [each for each in zip(workers, bounds[:-1], bounds[1:], strict=True) if each[1] < each[2]]
         self._are_actors = len(runs) <= _MAX_ACTORS
         futures = [self._pinned_run(*each) for each in runs]
@@ -180,14 +178,10 @@ class DaskEngine(Engine):
         """Return a part with futures in place of partitions of Dask's."""
         if callable(part):
             return part
-        leaves, definition = flatten(portable(part))
-        return unflatten(
-            definition,
-            [
-                self._client.compute(leaf.delayed) if isinstance(leaf, DaskPartition) else leaf
-                for leaf in leaves
-            ],
-        )
+        return with_leaves(portable(part), self._computed)
+
+    def _computed(self, leaf: Any) -> Any:
+        return self._client.compute(leaf.delayed) if isinstance(leaf, DaskPartition) else leaf
 
 
 def _lost() -> tuple[type[Exception], ...]:

@@ -9,6 +9,11 @@ from tapegrad.optimize.sharding.store import Store
 from tapegrad.optimize.sharding.tree import Value
 
 
+def bounds_of_runs(count: int, workers: int) -> list[int]:
+    """Return where the runs of neighbouring parts begin, one for each worker, and where the last one ends."""
+    return [count * k // workers for k in range(workers + 1)]
+
+
 class Engine:
     """Threads, processes or machines that have the parts.
 

@@ -1,5 +1,6 @@
 """Evaluation of parts by the workers of executors, of which some may be lost, and some be slow."""
 
+import itertools
 import uuid
 from concurrent.futures import Future
 from statistics import median
@@ -9,7 +10,7 @@ from typing import Any
 from tapegrad.engine.runtime.messages.progress import Progress
 from tapegrad.engine.threads import allowed
 from tapegrad.optimize.native.executors import LOST, MAX_TRIES, ExecutorSource, done_of, packed
-from tapegrad.optimize.sharding.engines.engine import Engine
+from tapegrad.optimize.sharding.engines.engine import Engine, bounds_of_runs
 from tapegrad.optimize.sharding.engines.workers import MissingContent, RunTask, UnknownPart, evaluate
 from tapegrad.optimize.sharding.lazy_arrays import portable
 from tapegrad.optimize.sharding.recordings import EvaluationPoint, PartRecordings
@@ -88,12 +89,8 @@ class ExecutorEngine(Engine):
         """Return the first and the last number, and one, of each run of parts."""
         places = self.places
         wanted = len(places) if len(places) > 1 else places[0].workers * _RUNS_PER_WORKER
-        count = len(self.parts)
-        return [
-            (count * k // wanted, count * (k + 1) // wanted)
-            for k in range(wanted)
-            if count * k // wanted < count * (k + 1) // wanted
-        ]
+        runs = itertools.pairwise(bounds_of_runs(len(self.parts), wanted))
+        return [(first, end) for first, end in runs if first < end]
 
     def task(
         self,

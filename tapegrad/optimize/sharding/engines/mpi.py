@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from tapegrad.optimize.sharding.engines.engine import Engine
+from tapegrad.optimize.sharding.engines.engine import Engine, bounds_of_runs
 from tapegrad.optimize.sharding.engines.workers import portable_error
 from tapegrad.optimize.sharding.journal import Journal
 from tapegrad.optimize.sharding.recordings import EvaluationPoint, PartRecordings
@@ -43,8 +43,7 @@ class MpiEngine(Engine):
 
     def _own(self, recordings: PartRecordings, point: EvaluationPoint) -> list[Node] | Exception:
         """Evaluate the parts of this process; return what was raised, for the others wait for an answer."""
-        count = len(self.parts)
-        first, end = count * self._rank // self._size, count * (self._rank + 1) // self._size
+        first, end = bounds_of_runs(len(self.parts), self._size)[self._rank : self._rank + 2]
         evaluate, further = recordings.evaluate, point.signature
         values = (self.store.value(evaluate, point, number, further) for number in range(first, end))
         try:
