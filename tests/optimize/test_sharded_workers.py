@@ -83,7 +83,7 @@ def tasks_of_a_cluster() -> Iterator[Any]:
 ENGINES = [threads, processes, process_each, processes_of_loky, cluster, tasks_of_a_cluster]
 
 
-def same_bits(found: Any, expected: Any) -> None:
+def assert_same_bits(found: Any, expected: Any) -> None:
     for w in (W, 2 * W, W):
         value, gradient = expected.value_and_grad(w)
         assert found(w) == value
@@ -98,7 +98,7 @@ def test_bits_do_not_depend_on_workers(engine: Callable[[], Any], tmp_path: Path
         for parts, options in ((LAZY, {}), ([part() for part in LAZY], {}), (mapped, {"rows": 31})):
             here = tg.optimize.sharded(logistic, parts, **options)
             with tg.optimize.sharded(logistic, parts, executor, **options) as there:
-                same_bits(there, here)
+                assert_same_bits(there, here)
                 np.testing.assert_array_equal(there.hessian(W), here.hessian(W))
                 np.testing.assert_array_equal(there.hvp(W, W), here.hvp(W, W))
                 sparse = [f.hessian(W, sparse=True).toarray() for f in (there, here)]
@@ -123,11 +123,11 @@ def test_what_changes_is_sent_again(engine: Callable[[], Any]) -> None:
     parts = [np.full(3, float(k)) for k in range(6)]
     with engine() as executor, tg.optimize.sharded(f, parts, executor) as there:
         here = tg.optimize.sharded(f, parts)
-        same_bits(there, here)  # of which some parts take the other branch at 2 * W
+        assert_same_bits(there, here)  # of which some parts take the other branch at 2 * W
         weights[1] = 3.0
-        same_bits(there, here)
+        assert_same_bits(there, here)
         settings["power"] = 3
-        same_bits(there, here)
+        assert_same_bits(there, here)
 
 
 def by_a_custom_op(w: Any, part: Any) -> Any:
@@ -164,9 +164,9 @@ def test_parts_of_a_worker_that_was_killed_are_evaluated_again(
     (tmp_path / "mark").touch()
     with engine() as executor, tg.optimize.sharded(logistic, parts, executor, keep=0) as there:
         here = tg.optimize.sharded(logistic, expected)
-        same_bits(there, here)
+        assert_same_bits(there, here)
         (tmp_path / "mark").unlink()  # the next one that reads part 2 is killed
-        same_bits(there, here)
+        assert_same_bits(there, here)
         assert (tmp_path / "mark").exists()
 
 
@@ -198,9 +198,9 @@ def test_of_several_executors_one_may_end() -> None:
     with pool(1) as one, pool(1) as other:
         there = tg.optimize.sharded(logistic, LAZY, [one, other])
         here = tg.optimize.sharded(logistic, LAZY)
-        same_bits(there, here)
+        assert_same_bits(there, here)
         one.shutdown()
-        same_bits(there, here)
+        assert_same_bits(there, here)
         other.shutdown()
         with pytest.raises(RuntimeError, match="lost its workers"):
             there(W)
@@ -216,7 +216,7 @@ def test_a_slow_worker_does_not_hold_the_others(
     with engine() as executor:
         there = tg.optimize.sharded(logistic, parts, executor, keep=0)
         here = tg.optimize.sharded(logistic, [functools.partial(part_from, number) for number in range(8)])
-        same_bits(there, here)
+        assert_same_bits(there, here)
         (tmp_path / "mark").unlink()
         np.testing.assert_array_equal(there.grad(W), here.grad(W))
         assert (tmp_path / "mark").exists()
@@ -242,7 +242,7 @@ class Forgetful(Executor):
 
 
 def test_workers_ask_for_what_they_do_not_have() -> None:
-    same_bits(tg.optimize.sharded(logistic, LAZY, Forgetful()), tg.optimize.sharded(logistic, LAZY))
+    assert_same_bits(tg.optimize.sharded(logistic, LAZY, Forgetful()), tg.optimize.sharded(logistic, LAZY))
 
 
 class ReadOnly(Executor):
@@ -291,7 +291,7 @@ def test_executors_that_break_between_tasks_are_made_anew() -> None:
         made.append(Broken(5))
         return made[-1]
 
-    same_bits(tg.optimize.sharded(logistic, LAZY[:3], make), tg.optimize.sharded(logistic, LAZY[:3]))
+    assert_same_bits(tg.optimize.sharded(logistic, LAZY[:3], make), tg.optimize.sharded(logistic, LAZY[:3]))
     assert len(made) > 2
 
 
@@ -352,7 +352,7 @@ PROGRAM = Path(__file__).parents[1] / "helpers" / "sharded_by_mpi.py"
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])
-def test_all_processes_of_an_mpi_program_have_the_same_bits(size: int, tmp_path: Path) -> None:
+def test_all_processes_of_an_mpi_program_have_the_assert_same_bits(size: int, tmp_path: Path) -> None:
     if importlib.util.find_spec("mpi4py") is None:
         pytest.skip("mpi4py is not installed")
     beside = Path(sys.executable).with_name("mpiexec")
