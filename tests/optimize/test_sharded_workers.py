@@ -352,7 +352,7 @@ PROGRAM = Path(__file__).parents[1] / "helpers" / "sharded_by_mpi.py"
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])
-def test_all_processes_of_an_mpi_program_have_the_assert_same_bits(size: int, tmp_path: Path) -> None:
+def test_all_processes_of_an_mpi_program_have_the_same_bits(size: int, tmp_path: Path) -> None:
     if importlib.util.find_spec("mpi4py") is None:
         pytest.skip("mpi4py is not installed")
     beside = Path(sys.executable).with_name("mpiexec")
