@@ -1,7 +1,8 @@
-"""``python -m perf [NAME ...] [--quick] [--without PACKAGES] [--json FILE] [--markdown FILE]``."""
+"""``python -m perf [NAME ...] [OPTIONS]``, of which ``--help`` tells."""
 
 import argparse
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from perf.environment import configure
 from perf.figures import FIGURES, Figure, Settings
 from perf.machine import describe
 from perf.peers import Unavailable, tapegrad
+from perf.published import publish
 from perf.report import Report, figure_text
 
 _FOLDER = Path(__file__).parent
@@ -28,10 +30,22 @@ def _arguments(words: list[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--json", type=Path, default=_FOLDER / "results.json", metavar="FILE")
     parser.add_argument("--markdown", type=Path, default=_FOLDER / "results.md", metavar="FILE")
+    parser.add_argument(
+        "--data",
+        type=Path,
+        default=os.environ.get("TAPEGRAD_DATA"),
+        metavar="FOLDER",
+        help="copies of public repositories that benchmarks take their data from (TAPEGRAD_DATA)",
+    )
+    parser.add_argument(
+        "--publish", action="store_true", help="keep the results for the page of public benchmarks"
+    )
     arguments = parser.parse_args(words)
     unknown = [name for name in arguments.names if not figures_named(name)]
     if unknown:
         parser.error(f"no figure named {', '.join(unknown)}; there are {', '.join(FIGURES)}")
+    if arguments.publish and arguments.quick:
+        parser.error("a page shows whole runs: --publish without --quick")
     arguments.names = [name for given in arguments.names or FIGURES for name in figures_named(given)]
     return arguments
 
@@ -58,7 +72,9 @@ def _measure(figure: Figure, settings: Settings, report: Report) -> None:
 def main(words: list[str] | None = None) -> int:
     """Measure, print, write; 1 if a figure failed or an answer was wrong. A missed target is no failure."""
     arguments = _arguments(words)
-    settings = Settings(arguments.quick, frozenset(filter(None, arguments.without.split(","))))
+    settings = Settings(
+        arguments.quick, frozenset(filter(None, arguments.without.split(","))), arguments.data
+    )
     configure()
     if "tapegrad" not in settings.without:
         try:
@@ -72,6 +88,8 @@ def main(words: list[str] | None = None) -> int:
     print(report.text())
     arguments.json.write_text(json.dumps(report.json(), indent=1) + "\n")
     arguments.markdown.write_text(report.markdown())
+    if arguments.publish:
+        print("published:", ", ".join(publish(report)))
     return 1 if report.failures else 0
 
 

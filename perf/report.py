@@ -22,7 +22,7 @@ class Report:
 
     def text(self) -> str:
         """Format the report for the terminal."""
-        parts = [_machine(self.machine)]
+        parts = [machine_line(self.machine)]
         for figure, outcome in self.outcomes:
             parts.append(figure_text(figure, outcome))
         parts += [f"{figure.title}\n  FAILED: {reason}" for figure, reason in self.failures]
@@ -35,15 +35,13 @@ class Report:
             for figure, outcome in self.outcomes
             for target in outcome.targets
         ]
-        parts = ["# Measured", _machine(self.machine), _pipes(("figure", "what", *_TARGET_HEAD[:3]), rows)]
+        parts = [
+            "# Measured",
+            machine_line(self.machine),
+            _pipes(("figure", "what", *_TARGET_HEAD[:3]), rows),
+        ]
         for figure, outcome in self.outcomes:
-            if outcome.table:
-                parts += [f"## {figure.title}", _pipes(outcome.table[0], outcome.table[1:])]
-            elif outcome.timings:
-                rows = [_timing(timing) for timing in outcome.timings]
-                parts += [f"## {figure.title}", _pipes(_TIMING_HEAD, rows)]
-            if outcome.notes:
-                parts.append("\n".join(f"- {figure.name}: {note}" for note in outcome.notes))
+            parts += [f"## {figure.title}", *_details(outcome)]
         parts += [f"## {figure.title}\n\nFailed: {reason}" for figure, reason in self.failures]
         return "\n\n".join([*parts, self.summary()]) + "\n"
 
@@ -81,6 +79,25 @@ def figure_text(figure: Figure, outcome: Outcome) -> str:
     return "\n".join([*parts, *(f"  - {note}" for note in outcome.notes)])
 
 
+def figure_markdown(outcome: Outcome) -> str:
+    """Format one figure for a page: its targets, then what it measured."""
+    targets = [_target(target) for target in outcome.targets]
+    parts = [_pipes(_TARGET_HEAD, targets)] if targets else []
+    return "\n\n".join([*parts, *_details(outcome)])
+
+
+def _details(outcome: Outcome) -> list[str]:
+    """Format the table of a figure or its timings, and its notes."""
+    parts = []
+    if outcome.table:
+        parts.append(_pipes(outcome.table[0], outcome.table[1:]))
+    elif outcome.timings:
+        parts.append(_pipes(_TIMING_HEAD, [_timing(timing) for timing in outcome.timings]))
+    if outcome.notes:
+        parts.append("\n".join(f"- {note}" for note in outcome.notes))
+    return parts
+
+
 def _target(target: Target) -> tuple[str, ...]:
     limit = f"{'>=' if target.at_least else '<='} {quantity(target.limit, target.unit)}"
     return quantity(target.measured, target.unit), limit, target.verdict, target.what
@@ -91,8 +108,10 @@ def _timing(timing: Timing) -> tuple[str, ...]:
     return quantity(timing.median, "s"), quartiles, timing.name
 
 
-def _machine(machine: dict[str, Any]) -> str:
-    versions = ", ".join(f"{name} {number}" for name, number in machine["versions"].items())
+def machine_line(machine: dict[str, Any]) -> str:
+    """Format machine, versions and date in one line; packages that are not installed are left out."""
+    installed = {name: number for name, number in machine["versions"].items() if number != "not installed"}
+    versions = ", ".join(f"{name} {number}" for name, number in installed.items())
     return (
         f"{machine['processor']}, {machine['cores']} cores, {machine['system']}, load {machine['load']}; "
         f"Python {machine['python']}, {versions}; {machine['measured']}"

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 
+from perf.peers import Unavailable
 from perf.timer import QUICK, Budget, Timing
 
 
@@ -12,10 +14,38 @@ class Settings:
 
     quick: bool = False
     without: frozenset[str] = frozenset()  # packages to leave out
+    data: Path | None = None  # folder with the data of public benchmarks
 
     @property
     def budget(self) -> Budget:
         return QUICK if self.quick else Budget()
+
+    def beside(self, repository: str, how: str) -> Path | None:
+        """Return the copy of a public repository in the folder of data.
+
+        Parameters
+        ----------
+        repository : str
+            Name of its folder.
+        how : str
+            One line that says how to get it.
+
+        Returns
+        -------
+        Path or None
+            `None` of a quick run without it, which takes the smallest cases, those in this tree.
+
+        Raises
+        ------
+        Unavailable
+            Of a whole run, if it is not there.
+        """
+        folder = self.data / repository if self.data else None
+        if folder is not None and folder.is_dir():
+            return folder
+        if self.quick:
+            return None
+        raise Unavailable(f"no {repository} in the folder of data (--data FOLDER or TAPEGRAD_DATA); {how}")
 
     def fewer(self, thorough: int, quick: int) -> int:
         """`thorough` repeats, or `quick` ones."""
