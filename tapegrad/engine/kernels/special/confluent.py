@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from tapegrad.engine.kernels.language.inlining import noinline
 
 _MAX_TERMS = 200_000
+_MAX_RISING_TERMS = 10_000  # of a series that does not come to its end: as many as show that it overflows
 _MAX_LOSS = 1e8  # of the largest term to the sum
 _LARGE, _SCALE, _LOG_SCALE = 1e250, 1e-250, math.log(1e-250)
 
@@ -63,7 +64,8 @@ def _series(a: float, b: float, z: float, log_factor: float) -> _Jet:
     """Return the sum of the series, times ``exp(log_factor)``; nan if it has lost more than half of its digits."""
     term = total = _Jet(1.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     largest = 1.0
-    for k in range(_MAX_TERMS):
+    ends = abs((a + _MAX_TERMS) * z) <= 0.5 * abs(b + _MAX_TERMS) * _MAX_TERMS
+    for k in range(_MAX_TERMS if ends else _MAX_RISING_TERMS):
         p, r = a + k, b + k
         term = _next(term, p, r, z / (k + 1.0))
         total = _plus(total, term)
