@@ -528,6 +528,29 @@ def run(script: str, folder: Path, **environment: str) -> str:
     return done.stdout
 
 
+# LLVM at work in the background while the process ends.
+COMPILING = """
+import threading, time
+from tapegrad.engine.codegen.machine.lock import calling_llvm
+from tapegrad.program.fusion.background import worker
+
+begun = threading.Event()
+
+def job():
+    with calling_llvm():
+        begun.set()
+        time.sleep(0.3)
+        print("compiled", flush=True)
+
+worker.add(job)
+begun.wait()
+"""
+
+
+def test_a_process_ends_after_llvm(tmp_path: Path) -> None:
+    assert run(COMPILING, tmp_path) == "compiled\n"
+
+
 def test_another_process_compiles_nothing() -> None:
     """The kernels of the engine itself are those of all tests; the segments are known after the first process."""
     folder = cache.folder()

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from tapegrad.engine.codegen.machine.lock import compiling
+from tapegrad.engine.codegen.machine.lock import stop_compiling
 from tapegrad.engine.runtime.operating_system import at_fork
 
 
@@ -59,7 +59,7 @@ class FusionThread:
         with self._lock:
             self._stopped = True
         if self._thread is not None:
-            compiling.acquire()  # never released: the current compilation ends, and no other begins
+            stop_compiling()  # never released: at exit LLVM's tables are destroyed, which a call of it reads
 
 
 worker = FusionThread()

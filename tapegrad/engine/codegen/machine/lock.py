@@ -40,7 +40,8 @@ def calling_llvm() -> Iterator[None]:
         yield
 
 
-def _wait_for_llvm() -> None:
+def stop_compiling() -> None:
+    """Acquire all locks: what is being compiled ends, and other threads begin nothing more."""
     compiling.acquire()
     for lock in _llvm_calls:
         lock.acquire()
@@ -58,4 +59,4 @@ def _release_all() -> None:
     compiling.release()
 
 
-at_fork(before=_wait_for_llvm, in_parent=_release_all, in_child=_release_all)
+at_fork(before=stop_compiling, in_parent=_release_all, in_child=_release_all)
