@@ -182,10 +182,11 @@ def test_the_root_holds_rooms_and_little_else() -> None:
 def test_tests_are_where_the_rooms_are() -> None:
     """Tests of a room are in the folder of its name, those of `docs/gallery` too; of the whole package above them.
 
+    Those of the public benchmarks of `perf`, whose results are published, are in `published`.
     A folder is a module while tests run, and others look for a package of the name `sparse`.
     """
     folders = {path.parent.name for path in Path(__file__).parent.glob("*/test_*.py")}
-    assert folders == ROOMS - {"sparse"} | {"sparse_matrices", "gallery"}
+    assert folders == ROOMS - {"sparse"} | {"sparse_matrices", "gallery", "published"}
 
 
 def test_every_folder_lists_its_files() -> None:
