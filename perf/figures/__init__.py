@@ -40,6 +40,7 @@ from perf.figures.sparse_matrices import SPARSE_MATRICES
 from perf.figures.sparse_systems import SPARSE_SYSTEMS
 from perf.figures.start import START
 from perf.figures.structures import STRUCTURES
+from perf.figures.template_models import TEMPLATE_MODELS
 from perf.figures.watching import WATCHING
 
 FIGURES: dict[str, Figure] = {
@@ -82,5 +83,6 @@ FIGURES: dict[str, Figure] = {
         *ADBENCH,
         *START,
         *MEMORY,
+        *TEMPLATE_MODELS,
     )
 }

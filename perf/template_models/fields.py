@@ -1,0 +1,124 @@
+"""Models whose effects are a chain or a field: from TMB's examples."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from scipy.linalg import solve_triangular
+
+from perf.template_models.groups import Arrays, Density
+from tapegrad.linalg import SparseCholesky
+from tapegrad.stats import norm
+
+_LOG_2_PI = float(np.log(2 * np.pi))
+
+
+def theta_logistic(data: Arrays) -> Density:
+    """Return the theta-logistic model of a population's size, whose logarithm is observed 200 times."""
+
+    def nll(p: Arrays) -> Any:
+        x, growth = p["X"], np.exp(p["logr0"])
+        mean = x[:-1] + growth * (1.0 - (np.exp(x[:-1]) / np.exp(p["logK"])) ** np.exp(p["logtheta"]))
+        steps = norm.logpdf(x[1:], mean, np.exp(0.5 * p["logQ"]))
+        return -np.sum(steps) - np.sum(norm.logpdf(data["Y"], x, np.exp(0.5 * p["logR"])))
+
+    return nll
+
+
+def linear_diffusion(data: Arrays) -> Density:
+    """Return a linear stochastic differential equation by Euler's steps, observed at every tenth of them."""
+    steps, at = np.diff(data["tsim"]), data["iobs"].astype(int)
+
+    def nll(p: Arrays) -> Any:
+        x = p["X"]
+        moved = norm.logpdf(x[1:], x[:-1] * (1.0 + p["lambda"] * steps), np.exp(p["logsX"]) * np.sqrt(steps))
+        return -np.sum(moved) - np.sum(norm.logpdf(data["Y"], x[at], np.exp(p["logsY"])))
+
+    return nll
+
+
+def correlated_walks(data: Arrays) -> Density:
+    """Return three random walks with correlated increments, observed with noise."""
+    observed = data["obs"][:, 1:]
+
+    def nll(p: Arrays) -> Any:
+        u, rho, sds = p["u"], np.tanh(p["transf_rho"]), np.exp(p["logsds"])
+        z = (u[:, 1:] - u[:, :-1]) / sds[:, None]
+        innovations = norm.logpdf(z[1:], rho * z[:-1], np.sqrt(1.0 - rho**2))
+        walk = np.sum(norm.logpdf(z[0])) + np.sum(innovations) - z.shape[1] * np.sum(p["logsds"])
+        seen = norm.logpdf(observed, u[:, 1:], np.exp(p["logsdObs"])[:, None])
+        return -np.sum(norm.logpdf(u[:, 0])) - walk - np.sum(seen)
+
+    return nll
+
+
+def volatilities(data: Arrays) -> Density:
+    """Return stochastic volatility of three exchange rates, with correlated returns."""
+    below = np.tril_indices(3, -1)
+
+    def nll(p: Arrays) -> Any:
+        h, sigma, phi = p["h"], np.exp(p["log_sigma"]), p["phi"]
+        first = norm.logpdf(h[:, 0], 0.0, sigma / np.sqrt(1.0 - phi**2))
+        later = norm.logpdf(h[:, 1:], phi[:, None] * h[:, :-1], sigma[:, None])
+        lower = np.zeros((3, 3)) * p["off_diag_x"][0]
+        lower[below] = p["off_diag_x"]
+        scales = np.sqrt(1.0 + np.sum(lower**2, axis=1))
+        log_sds = 0.5 * (p["mu_x"][:, None] + h)
+        z = (data["y"] * np.exp(-log_sds)) * scales[:, None]
+        white = [z[0]]
+        for row in (1, 2):
+            white.append(z[row] - sum(lower[row, k] * white[k] for k in range(row)))
+        returns = sum(np.sum(norm.logpdf(each)) for each in white) - np.sum(log_sds)
+        return -np.sum(first) - np.sum(later) - returns - h.shape[1] * np.sum(np.log(scales))
+
+    return nll
+
+
+def counts_on_a_map(data: Arrays) -> Density:
+    """Return Poisson counts at 100 places, with a field whose correlation falls exponentially with distance."""
+
+    def nll(p: Arrays) -> Any:
+        u, eta = p["u"], data["X"] @ p["b"] + np.exp(p["log_sigma"]) * p["u"]
+        lower = np.linalg.cholesky(np.exp(-p["a"] * data["dd"]))
+        white = solve_triangular(lower, u, lower=True)
+        prior = 0.5 * np.sum(white**2) + np.sum(np.log(np.diagonal(lower))) + 0.5 * u.size * _LOG_2_PI
+        return prior + np.sum(np.exp(eta) - data["y"] * eta)
+
+    return nll
+
+
+def survival_on_a_map(data: Arrays) -> Density:
+    """Return Weibull survival times, some censored, with a Matern field by its sparse precision on a mesh."""
+    parts = [data[f"spde.M{k}"] for k in range(3)]
+    cholesky = SparseCholesky(scipy.sparse.csr_array(sum(abs(part) for part in parts)))
+    entries = [part[cholesky.rows, cholesky.columns] for part in parts]
+    place, dead, time = data["meshidxloc"].astype(int), data["notcens"], data["time"]
+
+    def nll(p: Arrays) -> Any:
+        squared, omega = np.exp(2.0 * p["log_kappa"]), np.exp(p["log_omega"])
+        precision = squared**2 * entries[0] + 2.0 * squared * entries[1] + entries[2]
+        x, factor = p["x"], cholesky.factor(precision)
+        quadratic = np.sum(precision * x[cholesky.rows] * x[cholesky.columns])
+        prior = 0.5 * (quadratic - factor.logdet() + x.size * _LOG_2_PI)
+        eta = data["X"] @ p["beta"] + x[place] * np.exp(-p["log_tau"])
+        hazard = np.exp(eta + omega * np.log(time))
+        return prior + np.sum(hazard - dead * (eta + p["log_omega"] + (omega - 1.0) * np.log(time)))
+
+    return nll
+
+
+def counts_on_a_grid(data: Arrays) -> Density:
+    """Return Poisson counts on a grid of four dimensions, with a field autoregressive in each of them."""
+
+    def nll(p: Arrays) -> Any:
+        eta, phi = p["eta"], np.tanh(p["transf_phi"])
+        white, narrow = eta, np.sqrt(1.0 - phi**2)
+        for axis in range(eta.ndim):
+            moved = np.moveaxis(white, axis, 0)
+            moved = np.concatenate([moved[:1], (moved[1:] - phi * moved[:-1]) / narrow])
+            white = np.moveaxis(moved, 0, axis)
+        scales = sum(eta.size * (1.0 - 1.0 / side) for side in eta.shape) * np.log(narrow[0])
+        prior = 0.5 * np.sum(white**2) + scales + 0.5 * eta.size * _LOG_2_PI
+        return prior + np.sum(np.exp(eta)) - np.sum(data["N"] * eta.ravel(order="F"))
+
+    return nll
