@@ -1,0 +1,147 @@
+"""Template Model Builder's examples give TMB's numbers, and wrong ones are refused."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.stats
+
+from perf.figures import FIGURES, Settings
+from perf.figures import template_models as figure
+from perf.peers import Unavailable
+from perf.programs.template_model import MODELS, measure
+from perf.report import figure_text
+from perf.template_models import by_r, examples
+from perf.timer import WrongAnswer
+
+SETTINGS = Settings(quick=True)
+
+
+@pytest.fixture(scope="module")
+def herds():
+    return examples.shipped("cbpp")
+
+
+def test_quick_run_has_the_results_of_tmb() -> None:
+    outcome = FIGURES["tmb"].measure(SETTINGS)
+    assert [target.verdict for target in outcome.targets] == ["reached"] * 3
+    text = figure_text(FIGURES["tmb"], outcome)
+    for name in figure.SHIPPED:
+        assert name in text
+
+
+@pytest.mark.parametrize(
+    ("part", "change"),
+    [("estimates", 1.1), ("errors", 1.01), ("numbers", 1.0 + 1e-6)],
+)
+def test_wrong_results_are_refused(herds, part, change) -> None:
+    wrong = {name: [change * each for each in values] for name, values in herds.results[part].items()}
+    given = examples.Example(herds.data, herds.start, herds.random, herds.results | {part: wrong})
+    with pytest.raises(WrongAnswer):
+        measure("cbpp", given)
+
+
+def test_nan_is_refused(herds) -> None:
+    estimates, errors = (herds.vector(herds.results[name]) for name in ("estimates", "errors"))
+    value = herds.results["numbers"]["value"][0]
+    herds.check_fit(value, estimates, errors)
+    with pytest.raises(WrongAnswer):
+        herds.check_fit(value, estimates, errors * np.nan)
+    with pytest.raises(WrongAnswer):
+        herds.check_evaluations(lambda point: (np.nan, point))
+
+
+def test_arrays_of_r_are_read_by_columns(tmp_path) -> None:
+    np.array([1.0, 2, 3, 4, 5, 6]).tofile(tmp_path / "data.Z")
+    np.array([2.0]).tofile(tmp_path / "data.terms.1 | group.blockSize")
+    np.zeros(2).tofile(tmp_path / "start.beta")
+    np.zeros(0).tofile(tmp_path / "start.none")
+    shapes = {"data.Z": [2, 3], "data.terms.1 | group.blockSize": [1], "start.beta": [2], "start.none": [0]}
+    kept = {"random": "", "estimates": {"beta": [1, 2]}, "errors": {"beta": [3, 4]}, "numbers": {}}
+    (tmp_path / "results.json").write_text(json.dumps({"shapes": shapes, **kept}))
+    found = examples.read(tmp_path)
+    np.testing.assert_array_equal(found.data["Z"], [[1, 3, 5], [2, 4, 6]])
+    np.testing.assert_array_equal(found.data["group"], [1, 1])
+    assert list(found.start) == ["beta"]
+    np.testing.assert_array_equal(found.points["above"], [1.3, 2.4])
+    np.testing.assert_array_equal(found.parameters(np.array([7.0, 8.0]))["beta"], [7, 8])
+
+
+def test_missing_r_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    with pytest.raises(Unavailable, match="no Rscript"):
+        by_r.check_installed()
+
+
+def test_whole_run_asks_for_the_clone() -> None:
+    with pytest.raises(Unavailable, match="git clone"):
+        FIGURES["tmb"].measure(Settings())
+
+
+# --- densities beside SciPy's, written the long way ------------------------------------------------------------------
+
+RNG = np.random.default_rng(3)
+LOGPDF = scipy.stats.multivariate_normal.logpdf
+
+
+def test_correlated_walks_are_normal() -> None:
+    u, observed, rho = RNG.normal(size=(3, 5)), RNG.normal(size=(3, 5)), 0.6
+    sds, noise = np.array([0.5, 1.0, 2.0]), np.array([0.7, 1.1, 0.9])
+    covariance = rho ** np.abs(np.subtract.outer(range(3), range(3))) * np.outer(sds, sds)
+    wanted = -LOGPDF(u[:, 0], np.zeros(3), np.eye(3))
+    for k in range(1, 5):
+        wanted -= LOGPDF(u[:, k] - u[:, k - 1], np.zeros(3), covariance)
+        wanted -= LOGPDF(observed[:, k], u[:, k], np.diag(noise**2))
+    p = {"u": u, "transf_rho": np.arctanh([rho]), "logsds": np.log(sds), "logsdObs": np.log(noise)}
+    assert MODELS["mvrw_sparse"]({"obs": observed})(p) == pytest.approx(wanted, rel=1e-12)
+
+
+def test_volatilities_are_normal() -> None:
+    h, y, off = RNG.normal(size=(3, 4)), RNG.normal(size=(3, 4)), np.array([0.3, -0.5, 0.8])
+    sigma, phi, mean = np.array([0.3, 0.4, 0.5]), np.array([0.9, 0.8, -0.7]), np.array([0.1, -0.2, 0.3])
+    lower = np.array([[1, 0, 0], [off[0], 1, 0], [off[1], off[2], 1]])
+    lower /= np.linalg.norm(lower, axis=1)[:, None]
+    wanted = -LOGPDF(h[:, 0], np.zeros(3), np.diag(sigma**2 / (1 - phi**2)))
+    for k in range(4):
+        sds = np.exp(0.5 * (mean + h[:, k]))
+        wanted -= LOGPDF(y[:, k], np.zeros(3), lower @ lower.T * np.outer(sds, sds))
+        wanted -= LOGPDF(h[:, k], phi * h[:, k - 1], np.diag(sigma**2)) if k else 0.0
+    p = {"h": h, "log_sigma": np.log(sigma), "phi": phi, "mu_x": mean, "off_diag_x": off}
+    assert MODELS["sdv_multi"]({"y": y})(p) == pytest.approx(wanted, rel=1e-12)
+
+
+def test_fields_are_normal() -> None:
+    phi, eta = 0.7, RNG.normal(size=(2, 3, 2, 2))
+    covariance = np.ones((1, 1))
+    for side in eta.shape:
+        covariance = np.kron(covariance, phi ** np.abs(np.subtract.outer(range(side), range(side))))
+    counts = RNG.poisson(2.0, eta.size)
+    rate = eta.ravel(order="F")
+    wanted = np.sum(np.exp(rate) - counts * rate) - LOGPDF(eta.ravel(), np.zeros(eta.size), covariance)
+    found = MODELS["ar1_4D"]({"N": counts})({"eta": eta, "transf_phi": np.arctanh([phi])})
+    assert found == pytest.approx(wanted, rel=1e-12)
+
+
+def test_field_on_a_mesh_is_normal() -> None:
+    steps = np.diff(np.eye(5), axis=0)
+    parts = {
+        "spde.M0": np.eye(5),
+        "spde.M1": steps.T @ steps,
+        "spde.M2": (steps.T @ steps) @ (steps.T @ steps),
+    }
+    x, kappa, tau, omega = RNG.normal(size=5), 1.3, 0.8, 0.6
+    precision = kappa**4 * parts["spde.M0"] + 2 * kappa**2 * parts["spde.M1"] + parts["spde.M2"]
+    data = {
+        "time": np.array([0.5, 2.0, 3.0]), "notcens": np.array([1.0, 0.0, 1.0]), "X": RNG.normal(size=(3, 2)),
+        "meshidxloc": np.array([0, 3, 4]),
+    }  # fmt: skip
+    beta = np.array([0.2, -0.4])
+    eta = data["X"] @ beta + x[data["meshidxloc"]] / tau
+    weibull = scipy.stats.weibull_min(omega, scale=np.exp(-eta / omega))
+    seen = np.where(data["notcens"] > 0, weibull.logpdf(data["time"]), weibull.logsf(data["time"]))
+    wanted = -np.sum(seen) - LOGPDF(x, np.zeros(5), scipy.linalg.inv(precision))
+    logs = {"log_kappa": np.log([kappa]), "log_tau": np.log([tau]), "log_omega": np.log([omega])}
+    found = MODELS["spde"](data | parts)({"x": x, "beta": beta, **logs})
+    assert float(found) == pytest.approx(wanted, rel=1e-10)
