@@ -15,8 +15,8 @@ from perf.processes import run
 from perf.template_models.by_r import check_installed, compiled, measured
 
 EXAMPLES = (
-    "linreg", "longlinreg", "nmix", "orange_big", "socatt", "thetalog", "sde_linear", "mvrw_sparse", "sdv_multi",
-    "spatial", "spde",
+    "linreg", "longlinreg", "nmix", "orange_big", "socatt", "thetalog", "sde_linear", "mvrw_sparse", "spatial",
+    "spde",
 )  # fmt: skip
 MIXED, SHIPPED = ("sleepstudy", "cbpp"), ("thetalog", "sleepstudy", "cbpp")
 _HOW = "git clone https://github.com/kaskr/adcomp"
@@ -45,11 +45,11 @@ def _measure(settings: Settings) -> Outcome:
         rows = []
         for name in (*EXAMPLES, *MIXED):
             _say(name)
-            source = sources.get(name)
-            given: Path | str = source.with_suffix(".R") if source else name
-            folder = measured(given, library if source else Path(place), Path(place) / name)
-            spent = compiled(source, library)[0] if source else None
-            rows.append(_ours(name, folder) | _theirs(folder) | {"compile": spent})
+            cpp = sources.get(name)
+            given = cpp.with_suffix(".R") if cpp else name
+            out = measured(given, library if cpp else Path(place), Path(place) / name)
+            spent = compiled(cpp, library)[0] if cpp else None
+            rows.append(_ours(name, out) | _theirs(out) | {"compile": spent})
         _say("thetalog from an empty cache")
         empty = run("template_model", "thetalog", XDG_CACHE_HOME=str(Path(place) / "cache"))[0]["first"]
     return Outcome(

@@ -21,8 +21,7 @@ MODELS: dict[str, Callable[..., Density]] = {
     "linreg": groups.line, "longlinreg": groups.line, "nmix": groups.counted_with_gaps,
     "orange_big": groups.growing_trees, "socatt": groups.ordered_answers, "cbpp": groups.herds,
     "sleepstudy": groups.drivers, "thetalog": fields.theta_logistic, "sde_linear": fields.linear_diffusion,
-    "mvrw_sparse": fields.correlated_walks, "sdv_multi": fields.volatilities,
-    "spatial": fields.counts_on_a_map, "spde": fields.survival_on_a_map, "ar1_4D": fields.counts_on_a_grid,
+    "mvrw_sparse": fields.correlated_walks, "spatial": fields.counts_on_a_map, "spde": fields.survival_on_a_map, "ar1_4D": fields.counts_on_a_grid,
 }  # fmt: skip
 # L-BFGS-B, for BFGS leaves the sleepstudy's start for a spread of zero. By default it stops half way to 1e-5.
 _TIGHT = {"ftol": 1e-15, "gtol": 1e-7}
@@ -40,13 +39,9 @@ class Integrated:
     def fit(self) -> Any:
         """Fit it; later evaluations begin at its mode."""
         found = tg.optimize.laplace(
-            self._nll,
-            self._example.start,
-            self._example.random,
-            method="L-BFGS-B",
-            options=_TIGHT,
-            progress=False,
-        )
+            self._nll, self._example.start, self._example.random, method="L-BFGS-B", bounds=self._example.bounds,
+            options=_TIGHT, progress=False,
+        )  # fmt: skip
         self._effects = {self._example.random: found.random}
         return found
 

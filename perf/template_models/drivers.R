@@ -30,7 +30,8 @@ MakeADFun <- function(...) {
 }
 fit_by <- function(optimizer, ...) {
   spent <- seconds(result <- optimizer(...))
-  fitted <<- list(seconds = spent, again = function() optimizer(...), value = c(result$objective, result$value))
+  given <- list(...)
+  fitted <<- list(seconds = spent, again = function() optimizer(...), lower = given$lower, upper = given$upper)
   result
 }
 nlminb <- function(...) fit_by(stats::nlminb, ...)
@@ -114,9 +115,11 @@ random <- unique(names(environment_of$par[environment_of$random]))
 list_of <- function(x) sprintf("[%s]", paste(sprintf("%.17g", x), collapse = ", "))
 object_of <- function(lists) sprintf("{%s}", paste0('"', names(lists), '": ', sapply(lists, list_of), collapse = ", "))
 grouped <- function(x) object_of(split(unname(x), factor(names(start), unique(names(start)))))
+bounds <- function(given, none) grouped(if (is.null(given)) none + 0 * start else pmin(pmax(given, -1e300), 1e300))
 writeLines(sprintf(
-  '{"shapes": %s, "random": "%s", "estimates": %s, "returned": %s, "errors": %s, "numbers": %s}',
-  object_of(shapes), paste(random, collapse = " "), grouped(free), grouped(returned), grouped(errors),
+  '{"shapes": %s, "random": "%s", "estimates": %s, "lower": %s, "upper": %s, "errors": %s, "numbers": %s}',
+  object_of(shapes), paste(random, collapse = " "), grouped(free), bounds(fitted$lower, -1e300), bounds(fitted$upper, 1e300),
+  grouped(errors),
   object_of(list(
     make = made$seconds, first = fitted$seconds, fit = fit, evaluation = evaluation, report = reported$seconds,
     value = value, shift = max(abs(free - returned) / errors), at_start = at_start, above = at_points[[1]], below = at_points[[2]]

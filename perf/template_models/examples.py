@@ -30,7 +30,7 @@ class Example:
     random
         Name of the effects; empty if there are none.
     results
-        Estimates and standard errors by names, and numbers: values with gradients at the start and at two points.
+        Estimates, standard errors and bounds by names, and numbers: values with gradients at the start and at two points.
     """
 
     data: dict[str, Any]
@@ -60,6 +60,12 @@ class Example:
             "above": estimates + 0.1 * errors,
             "below": estimates - 0.1 * errors,
         }
+
+    @property
+    def bounds(self) -> dict[str, tuple[float, float]]:
+        """The driver's bounds of each parameter, the widest of its elements."""
+        lower, upper = self.results["lower"], self.results["upper"]
+        return {name: (min(lower[name]), max(upper[name])) for name in lower}
 
     def check_evaluations(self, evaluate: Callable[[np.ndarray], tuple[float, np.ndarray]]) -> float:
         """Check values and gradients; return the largest relative difference of values."""

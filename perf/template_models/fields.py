@@ -4,10 +4,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
-from scipy.linalg import solve_triangular
 
 from perf.template_models.groups import Arrays, Density
-from tapegrad.linalg import SparseCholesky
+from tapegrad.linalg import SparseCholesky, solve_triangular
 from tapegrad.stats import norm
 
 _LOG_2_PI = float(np.log(2 * np.pi))
@@ -48,28 +47,6 @@ def correlated_walks(data: Arrays) -> Density:
         walk = np.sum(norm.logpdf(z[0])) + np.sum(innovations) - z.shape[1] * np.sum(p["logsds"])
         seen = norm.logpdf(observed, u[:, 1:], np.exp(p["logsdObs"])[:, None])
         return -np.sum(norm.logpdf(u[:, 0])) - walk - np.sum(seen)
-
-    return nll
-
-
-def volatilities(data: Arrays) -> Density:
-    """Return stochastic volatility of three exchange rates, with correlated returns."""
-    below = np.tril_indices(3, -1)
-
-    def nll(p: Arrays) -> Any:
-        h, sigma, phi = p["h"], np.exp(p["log_sigma"]), p["phi"]
-        first = norm.logpdf(h[:, 0], 0.0, sigma / np.sqrt(1.0 - phi**2))
-        later = norm.logpdf(h[:, 1:], phi[:, None] * h[:, :-1], sigma[:, None])
-        lower = np.zeros((3, 3)) * p["off_diag_x"][0]
-        lower[below] = p["off_diag_x"]
-        scales = np.sqrt(1.0 + np.sum(lower**2, axis=1))
-        log_sds = 0.5 * (p["mu_x"][:, None] + h)
-        z = (data["y"] * np.exp(-log_sds)) * scales[:, None]
-        white = [z[0]]
-        for row in (1, 2):
-            white.append(z[row] - sum(lower[row, k] * white[k] for k in range(row)))
-        returns = sum(np.sum(norm.logpdf(each)) for each in white) - np.sum(log_sds)
-        return -np.sum(first) - np.sum(later) - returns - h.shape[1] * np.sum(np.log(scales))
 
     return nll
 

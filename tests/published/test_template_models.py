@@ -98,20 +98,6 @@ def test_correlated_walks_are_normal() -> None:
     assert MODELS["mvrw_sparse"]({"obs": observed})(p) == pytest.approx(wanted, rel=1e-12)
 
 
-def test_volatilities_are_normal() -> None:
-    h, y, off = RNG.normal(size=(3, 4)), RNG.normal(size=(3, 4)), np.array([0.3, -0.5, 0.8])
-    sigma, phi, mean = np.array([0.3, 0.4, 0.5]), np.array([0.9, 0.8, -0.7]), np.array([0.1, -0.2, 0.3])
-    lower = np.array([[1, 0, 0], [off[0], 1, 0], [off[1], off[2], 1]])
-    lower /= np.linalg.norm(lower, axis=1)[:, None]
-    wanted = -LOGPDF(h[:, 0], np.zeros(3), np.diag(sigma**2 / (1 - phi**2)))
-    for k in range(4):
-        sds = np.exp(0.5 * (mean + h[:, k]))
-        wanted -= LOGPDF(y[:, k], np.zeros(3), lower @ lower.T * np.outer(sds, sds))
-        wanted -= LOGPDF(h[:, k], phi * h[:, k - 1], np.diag(sigma**2)) if k else 0.0
-    p = {"h": h, "log_sigma": np.log(sigma), "phi": phi, "mu_x": mean, "off_diag_x": off}
-    assert MODELS["sdv_multi"]({"y": y})(p) == pytest.approx(wanted, rel=1e-12)
-
-
 def test_fields_are_normal() -> None:
     phi, eta = 0.7, RNG.normal(size=(2, 3, 2, 2))
     covariance = np.ones((1, 1))
