@@ -21,7 +21,8 @@ MODELS: dict[str, Callable[..., Density]] = {
     "linreg": groups.line, "longlinreg": groups.line, "nmix": groups.counted_with_gaps,
     "orange_big": groups.growing_trees, "socatt": groups.ordered_answers, "cbpp": groups.herds,
     "sleepstudy": groups.drivers, "thetalog": fields.theta_logistic, "sde_linear": fields.linear_diffusion,
-    "mvrw_sparse": fields.correlated_walks, "spatial": fields.counts_on_a_map, "spde": fields.survival_on_a_map, "ar1_4D": fields.counts_on_a_grid,
+    "mvrw_sparse": fields.correlated_walks,
+    "spatial": fields.counts_on_a_map, "spde": fields.survival_on_a_map, "ar1_4D": fields.counts_on_a_grid,
 }  # fmt: skip
 # L-BFGS-B, for BFGS leaves the sleepstudy's start for a spread of zero. By default it stops half way to 1e-5.
 _TIGHT = {"ftol": 1e-15, "gtol": 1e-7}
@@ -74,7 +75,8 @@ class Plain:
     def errors(self, fit: Any) -> np.ndarray:
         """Return the standard errors of the parameters."""
         covariance = np.linalg.inv(self._hessian(self._example.vector(fit.x)))
-        return np.sqrt(np.diag(covariance))
+        errors: np.ndarray = np.sqrt(np.diag(covariance))
+        return errors
 
 
 def seconds(call: Callable[[], Any]) -> tuple[float, Any]:

@@ -115,10 +115,10 @@ random <- unique(names(environment_of$par[environment_of$random]))
 list_of <- function(x) sprintf("[%s]", paste(sprintf("%.17g", x), collapse = ", "))
 object_of <- function(lists) sprintf("{%s}", paste0('"', names(lists), '": ', sapply(lists, list_of), collapse = ", "))
 grouped <- function(x) object_of(split(unname(x), factor(names(start), unique(names(start)))))
-bounds <- function(given, none) grouped(if (is.null(given)) none + 0 * start else pmin(pmax(given, -1e300), 1e300))
+bounds <- function(given) if (is.null(given)) "{}" else grouped(pmin(pmax(given + 0 * start, -1e300), 1e300))
 writeLines(sprintf(
   '{"shapes": %s, "random": "%s", "estimates": %s, "lower": %s, "upper": %s, "errors": %s, "numbers": %s}',
-  object_of(shapes), paste(random, collapse = " "), grouped(free), bounds(fitted$lower, -1e300), bounds(fitted$upper, 1e300),
+  object_of(shapes), paste(random, collapse = " "), grouped(free), bounds(fitted$lower), bounds(fitted$upper),
   grouped(errors),
   object_of(list(
     make = made$seconds, first = fitted$seconds, fit = fit, evaluation = evaluation, report = reported$seconds,

@@ -30,7 +30,8 @@ class Example:
     random
         Name of the effects; empty if there are none.
     results
-        Estimates, standard errors and bounds by names, and numbers: values with gradients at the start and at two points.
+        Estimates, standard errors and bounds by names, the latter empty if there are none, and numbers: values with
+        gradients at the start and at two points.
     """
 
     data: dict[str, Any]

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+import tapegrad as tg
 from perf.template_models.groups import Arrays, Density
 from tapegrad.linalg import SparseCholesky, solve_triangular
 from tapegrad.stats import norm
@@ -19,7 +20,7 @@ def theta_logistic(data: Arrays) -> Density:
         x, growth = p["X"], np.exp(p["logr0"])
         mean = x[:-1] + growth * (1.0 - (np.exp(x[:-1]) / np.exp(p["logK"])) ** np.exp(p["logtheta"]))
         steps = norm.logpdf(x[1:], mean, np.exp(0.5 * p["logQ"]))
-        return -np.sum(steps) - np.sum(norm.logpdf(data["Y"], x, np.exp(0.5 * p["logR"])))
+        return -tg.sum(steps) - tg.sum(norm.logpdf(data["Y"], x, np.exp(0.5 * p["logR"])))
 
     return nll
 
@@ -31,7 +32,7 @@ def linear_diffusion(data: Arrays) -> Density:
     def nll(p: Arrays) -> Any:
         x = p["X"]
         moved = norm.logpdf(x[1:], x[:-1] * (1.0 + p["lambda"] * steps), np.exp(p["logsX"]) * np.sqrt(steps))
-        return -np.sum(moved) - np.sum(norm.logpdf(data["Y"], x[at], np.exp(p["logsY"])))
+        return -tg.sum(moved) - tg.sum(norm.logpdf(data["Y"], x[at], np.exp(p["logsY"])))
 
     return nll
 
@@ -44,9 +45,9 @@ def correlated_walks(data: Arrays) -> Density:
         u, rho, sds = p["u"], np.tanh(p["transf_rho"]), np.exp(p["logsds"])
         z = (u[:, 1:] - u[:, :-1]) / sds[:, None]
         innovations = norm.logpdf(z[1:], rho * z[:-1], np.sqrt(1.0 - rho**2))
-        walk = np.sum(norm.logpdf(z[0])) + np.sum(innovations) - z.shape[1] * np.sum(p["logsds"])
+        walk = tg.sum(norm.logpdf(z[0])) + tg.sum(innovations) - z.shape[1] * tg.sum(p["logsds"])
         seen = norm.logpdf(observed, u[:, 1:], np.exp(p["logsdObs"])[:, None])
-        return -np.sum(norm.logpdf(u[:, 0])) - walk - np.sum(seen)
+        return -tg.sum(norm.logpdf(u[:, 0])) - walk - tg.sum(seen)
 
     return nll
 
@@ -58,8 +59,8 @@ def counts_on_a_map(data: Arrays) -> Density:
         u, eta = p["u"], data["X"] @ p["b"] + np.exp(p["log_sigma"]) * p["u"]
         lower = np.linalg.cholesky(np.exp(-p["a"] * data["dd"]))
         white = solve_triangular(lower, u, lower=True)
-        prior = 0.5 * np.sum(white**2) + np.sum(np.log(np.diagonal(lower))) + 0.5 * u.size * _LOG_2_PI
-        return prior + np.sum(np.exp(eta) - data["y"] * eta)
+        prior = 0.5 * tg.sum(white**2) + tg.sum(np.log(np.diagonal(lower))) + 0.5 * u.size * _LOG_2_PI
+        return prior + tg.sum(np.exp(eta) - data["y"] * eta)
 
     return nll
 
@@ -75,11 +76,11 @@ def survival_on_a_map(data: Arrays) -> Density:
         squared, omega = np.exp(2.0 * p["log_kappa"]), np.exp(p["log_omega"])
         precision = squared**2 * entries[0] + 2.0 * squared * entries[1] + entries[2]
         x, factor = p["x"], cholesky.factor(precision)
-        quadratic = np.sum(precision * x[cholesky.rows] * x[cholesky.columns])
+        quadratic = tg.sum(precision * x[cholesky.rows] * x[cholesky.columns])
         prior = 0.5 * (quadratic - factor.logdet() + x.size * _LOG_2_PI)
         eta = data["X"] @ p["beta"] + x[place] * np.exp(-p["log_tau"])
         hazard = np.exp(eta + omega * np.log(time))
-        return prior + np.sum(hazard - dead * (eta + p["log_omega"] + (omega - 1.0) * np.log(time)))
+        return prior + tg.sum(hazard - dead * (eta + p["log_omega"] + (omega - 1.0) * np.log(time)))
 
     return nll
 
@@ -95,7 +96,7 @@ def counts_on_a_grid(data: Arrays) -> Density:
             moved = np.concatenate([moved[:1], (moved[1:] - phi * moved[:-1]) / narrow])
             white = np.moveaxis(moved, 0, axis)
         scales = sum(eta.size * (1.0 - 1.0 / side) for side in eta.shape) * np.log(narrow[0])
-        prior = 0.5 * np.sum(white**2) + scales + 0.5 * eta.size * _LOG_2_PI
-        return prior + np.sum(np.exp(eta)) - np.sum(data["N"] * eta.ravel(order="F"))
+        prior = 0.5 * tg.sum(white**2) + scales + 0.5 * eta.size * _LOG_2_PI
+        return prior + tg.sum(np.exp(eta)) - tg.sum(data["N"] * eta.ravel(order="F"))
 
     return nll

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln
 
+import tapegrad as tg
 from tapegrad import special
 from tapegrad.stats import binom, norm
 
@@ -17,7 +18,7 @@ def line(data: Arrays) -> Density:
     """Return a simple linear regression."""
 
     def nll(p: Arrays) -> Any:
-        return -np.sum(norm.logpdf(data["Y"], p["a"] + p["b"] * data["x"], np.exp(p["logSigma"])))
+        return -tg.sum(norm.logpdf(data["Y"], p["a"] + p["b"] * data["x"], np.exp(p["logSigma"])))
 
     return nll
 
@@ -36,10 +37,10 @@ def counted_with_gaps(data: Arrays) -> Density:
         eta = p["p0"] + p["p1"] * data["x"][:, None] + np.exp(p["log_sigma"]) * p["u"][observer]
         chance = special.expit(eta)
         found, lost = np.log(chance + tiny), np.log(1.0 + tiny - chance)
-        once = np.sum(seen * (found - lost), axis=1)
-        binomial = log_ways + once[:, None] + np.sum(lost, axis=1)[:, None] * sizes
+        once = tg.sum(seen * (found - lost), axis=1)
+        binomial = log_ways + once[:, None] + tg.sum(lost, axis=1)[:, None] * sizes
         poisson = p["log_lambda"] * sizes - np.exp(p["log_lambda"]) - factorial
-        return 0.5 * np.sum(p["u"] ** 2) - np.sum(np.log(tiny + np.sum(np.exp(poisson + binomial), axis=1)))
+        return 0.5 * tg.sum(p["u"] ** 2) - tg.sum(np.log(tiny + tg.sum(np.exp(poisson + binomial), axis=1)))
 
     return nll
 
@@ -52,8 +53,8 @@ def growing_trees(data: Arrays) -> Density:
         effects = p["u"].reshape(-1, len(data["ngroup"]))
         shares = 1.0 / (1.0 + np.exp((726.0 + p["beta"][1] - data["t"]) / (356.0 + p["beta"][2])))
         errors = (data["y"] - (192.0 + p["beta"][0] + effects[:, tree]) * shares) / np.exp(p["log_sigma"])
-        prior = 0.5 * np.sum((effects / np.exp(p["log_sigma_u"])) ** 2) + p["log_sigma_u"][0] * effects.size
-        return prior + 0.5 * np.sum(errors**2) + p["log_sigma"][0] * errors.size
+        prior = 0.5 * tg.sum((effects / np.exp(p["log_sigma_u"])) ** 2) + p["log_sigma_u"][0] * effects.size
+        return prior + 0.5 * tg.sum(errors**2) + p["log_sigma"][0] * errors.size
 
     return nll
 
@@ -68,7 +69,7 @@ def ordered_answers(data: Arrays) -> Density:
         below = special.expit(thresholds[np.minimum(answer, last - 1)] - eta)
         lower = special.expit(thresholds[np.maximum(answer - 1, 0)] - eta)
         chances = np.where(answer == last, 1.0, below) - np.where(answer > 0, lower, 0.0)
-        return -np.sum(np.log(1e-20 + chances)) - np.sum(norm.logpdf(p["u"]))
+        return -tg.sum(np.log(1e-20 + chances)) - tg.sum(norm.logpdf(p["u"]))
 
     return nll
 
@@ -79,7 +80,7 @@ def herds(data: Arrays) -> Density:
     def nll(p: Arrays) -> Any:
         eta = data["X"] @ p["beta"] + p["b"][data["group"]]
         cases = binom.logpmf(data["yobs"], data["size"], special.expit(eta))
-        return -np.sum(cases) - np.sum(norm.logpdf(p["b"], 0.0, np.exp(p["theta"])))
+        return -tg.sum(cases) - tg.sum(norm.logpdf(p["b"], 0.0, np.exp(p["theta"])))
 
     return nll
 
@@ -96,6 +97,6 @@ def drivers(data: Arrays) -> Density:
         prior = norm.logpdf(intercepts, 0.0, sd[0]) + norm.logpdf(
             slopes, within * sd[1] / sd[0] * intercepts, rest
         )
-        return -np.sum(norm.logpdf(data["yobs"], mean, np.exp(0.5 * p["betad"]))) - np.sum(prior)
+        return -tg.sum(norm.logpdf(data["yobs"], mean, np.exp(0.5 * p["betad"]))) - tg.sum(prior)
 
     return nll
