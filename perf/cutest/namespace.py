@@ -1,0 +1,146 @@
+"""Stand-ins for the modules that problems import: ``jax``, ``jax.numpy``, ``equinox`` and ``jaxtyping``.
+
+Each has what the problems use, no more. NumPy's names are tapegrad's, or NumPy's own where all arguments are constant.
+"""
+
+import abc
+import dataclasses
+import sys
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+
+import tapegrad as tg
+from perf.cutest.array import Array, lifted, namespace_of, unwrapped, wrapped
+from perf.peers import load
+
+_REPLACED = ("jax", "equinox", "jaxtyping", "sif2jax")
+
+
+class Names(ModuleType):
+    """NumPy's names, or those of one of its modules, for arrays in JAX's manner."""
+
+    def __init__(self, name: str, *path: str) -> None:
+        super().__init__(name)
+        self._path = path
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "ndarray":
+            return Array
+        own = self._of(np, name)
+        if isinstance(own, ModuleType):
+            return Names(f"{self.__name__}.{name}", *self._path, name)
+        if isinstance(own, type) or not callable(own):
+            return own
+
+        def function(*arguments: Any, **options: Any) -> Any:
+            arguments, options = unwrapped(arguments), unwrapped(options)
+            return wrapped(self._of(namespace_of((arguments, options)), name)(*arguments, **options))
+
+        return function
+
+    def _of(self, library: Any, name: str) -> Any:
+        for part in (*self._path, name):
+            library = getattr(library, part)
+        return library
+
+
+class Matrix:
+    """A constant sparse matrix, JAX's ``BCOO``."""
+
+    def __init__(self, data_and_indices: tuple[Any, Any], shape: tuple[int, int]) -> None:
+        data, indices = map(np.asarray, data_and_indices)
+        self._matrix = sparse.csr_array((data, indices.T), shape=shape)
+
+    def __matmul__(self, other: Array) -> Any:
+        return wrapped(self._matrix @ other.value)
+
+
+def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]:
+    """Map a function over axes, as ``jax.vmap`` does."""
+    return lifted(tg.vmap(_lowered(function), in_axes, out_axes))
+
+
+def scan(function: Callable[..., Any], init: Any, xs: Any = None, length: int | None = None) -> Any:
+    """Repeat a function along the first axis, as ``jax.lax.scan`` does."""
+    return wrapped(tg.scan(_lowered(function), unwrapped(init), unwrapped(xs), length=length))
+
+
+def segment_sum(data: Array, segment_ids: Array, num_segments: int, **hints: bool) -> Array:
+    """Sum elements by the numbers of their segments, as ``jax.ops.segment_sum`` does."""
+    return Array(np.zeros(num_segments)).at[segment_ids].add(data)
+
+
+def dynamic_slice(operand: Array, starts: Any, sizes: Any) -> Array:
+    """Return a part of an array, as ``jax.lax.dynamic_slice`` does."""
+    return operand[tuple(slice(int(start), int(start) + size) for start, size in zip(starts, sizes, strict=True))]
+
+
+def _lowered(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of arrays as one of values."""
+    return lambda *arguments: unwrapped(function(*wrapped(arguments)))
+
+
+class Module(abc.ABC):  # noqa: B024  abstract methods are those of the problems
+    """A class whose annotations are fields, as those of ``equinox.Module``."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        plain = cls.__init__ is object.__init__ or hasattr(cls.__init__, "generated")
+        dataclasses.dataclass(cls, eq=False, init=plain)  # type: ignore[call-overload]
+        if plain:
+            vars(cls)["__init__"].generated = True
+
+
+class Annotation:
+    """What stands for any type."""
+
+    def __class_getitem__(cls, parts: Any) -> type:
+        return cls
+
+
+def field(static: bool = False, **options: Any) -> Any:
+    """Return a field of a dataclass."""
+    return dataclasses.field(**options)
+
+
+def modules() -> dict[str, ModuleType]:
+    """Return all stand-ins by the names under which they are imported."""
+    special = {name: lifted(getattr(tg.special, name)) for name in ("erf", "erfc")}
+    contents: dict[str, dict[str, Any]] = {
+        "jax": {"Array": Array, "vmap": vmap, "jit": lambda function, **options: function},
+        "jax.config": {"update": lambda name, value: None},
+        "jax.lax": {"scan": scan, "dynamic_slice": dynamic_slice},
+        "jax.ops": {"segment_sum": segment_sum},
+        "jax.scipy": {},
+        "jax.scipy.special": special,
+        "jax.experimental": {},
+        "jax.experimental.sparse": {"BCOO": Matrix},
+        "jax.flatten_util": {},
+        "jax.tree_util": {},
+        "equinox": {"Module": Module, "field": field, "AbstractVar": ClassVar},
+        "jaxtyping": dict.fromkeys(("Array", "ArrayLike", "Float", "Int", "PyTree", "Scalar"), Annotation),
+    }
+    found: dict[str, ModuleType] = {name: ModuleType(name) for name in contents}
+    found["jax.numpy"] = Names("jax.numpy")
+    for name, module in found.items():
+        vars(module).update(contents.get(name, {}))
+        parent, _, last = name.rpartition(".")
+        if parent:
+            setattr(found[parent], last, module)
+    return found
+
+
+def problems() -> tuple[Any, ...]:
+    """Import all problems with the stand-ins in the place of JAX; JAX's own modules stay as they were."""
+    kept = {name: sys.modules.pop(name) for name in list(sys.modules) if name.split(".")[0] in _REPLACED}
+    sys.modules.update(modules())
+    try:
+        return tuple(load("sif2jax.cutest").problems)
+    finally:
+        for name in [name for name in sys.modules if name.split(".")[0] in _REPLACED]:
+            del sys.modules[name]
+        sys.modules.update(kept)
