@@ -131,13 +131,14 @@ def lifted(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def namespace_of(tree: Any) -> Any:
     """Return tapegrad where a Tensor is among the values, else NumPy."""
-    return tg if _has_tensor(tree) else np
+    return tg if has_tensor(tree) else np
 
 
-def _has_tensor(tree: Any) -> bool:
+def has_tensor(tree: Any) -> bool:
+    """Return whether a Tensor is in a structure."""
     if isinstance(tree, dict):
         tree = tuple(tree.values())
-    return any(map(_has_tensor, tree)) if isinstance(tree, (tuple, list)) else isinstance(tree, tg.Tensor)
+    return any(map(has_tensor, tree)) if isinstance(tree, (tuple, list)) else isinstance(tree, tg.Tensor)
 
 
 def _within(index: Any, shape: tuple[int, ...]) -> Any:

@@ -5,47 +5,39 @@ Each has what the problems use, no more. NumPy's names are tapegrad's, or NumPy'
 
 import abc
 import dataclasses
-import sys
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy import sparse
+from scipy import sparse, special
 
 import tapegrad as tg
-from perf.cutest.array import Array, lifted, namespace_of, unwrapped, wrapped
-from perf.peers import load
-
-_REPLACED = ("jax", "equinox", "jaxtyping", "sif2jax")
+from perf.cutest.array import Array, has_tensor, lifted, unwrapped, wrapped
 
 
 class Names(ModuleType):
-    """NumPy's names, or those of one of its modules, for arrays in JAX's manner."""
+    """Names of NumPy, or of one of its modules, for arrays in JAX's manner."""
 
-    def __init__(self, name: str, *path: str) -> None:
+    def __init__(self, name: str, constant: ModuleType, traced: ModuleType) -> None:
         super().__init__(name)
-        self._path = path
+        self._constant, self._traced = constant, traced
 
     def __getattr__(self, name: str) -> Any:
         if name == "ndarray":
             return Array
-        own = self._of(np, name)
+        own = getattr(self._constant, name)
         if isinstance(own, ModuleType):
-            return Names(f"{self.__name__}.{name}", *self._path, name)
+            return Names(f"{self.__name__}.{name}", own, getattr(self._traced, name))
         if isinstance(own, type) or not callable(own):
             return own
 
         def function(*arguments: Any, **options: Any) -> Any:
             arguments, options = unwrapped(arguments), unwrapped(options)
-            return wrapped(self._of(namespace_of((arguments, options)), name)(*arguments, **options))
+            traced = has_tensor((arguments, options))
+            return wrapped((getattr(self._traced, name) if traced else own)(*arguments, **options))
 
         return function
-
-    def _of(self, library: Any, name: str) -> Any:
-        for part in (*self._path, name):
-            library = getattr(library, part)
-        return library
 
 
 class Matrix:
@@ -109,14 +101,12 @@ def field(static: bool = False, **options: Any) -> Any:
 
 def modules() -> dict[str, ModuleType]:
     """Return all stand-ins by the names under which they are imported."""
-    special = {name: lifted(getattr(tg.special, name)) for name in ("erf", "erfc")}
     contents: dict[str, dict[str, Any]] = {
         "jax": {"Array": Array, "vmap": vmap, "jit": lambda function, **options: function},
         "jax.config": {"update": lambda name, value: None},
         "jax.lax": {"scan": scan, "dynamic_slice": dynamic_slice},
         "jax.ops": {"segment_sum": segment_sum},
         "jax.scipy": {},
-        "jax.scipy.special": special,
         "jax.experimental": {},
         "jax.experimental.sparse": {"BCOO": Matrix},
         "jax.flatten_util": {},
@@ -125,22 +115,11 @@ def modules() -> dict[str, ModuleType]:
         "jaxtyping": dict.fromkeys(("Array", "ArrayLike", "Float", "Int", "PyTree", "Scalar"), Annotation),
     }
     found: dict[str, ModuleType] = {name: ModuleType(name) for name in contents}
-    found["jax.numpy"] = Names("jax.numpy")
+    found["jax.numpy"] = Names("jax.numpy", np, tg)
+    found["jax.scipy.special"] = Names("jax.scipy.special", special, tg.special)
     for name, module in found.items():
         vars(module).update(contents.get(name, {}))
         parent, _, last = name.rpartition(".")
         if parent:
             setattr(found[parent], last, module)
     return found
-
-
-def problems() -> tuple[Any, ...]:
-    """Import all problems with the stand-ins in the place of JAX; JAX's own modules stay as they were."""
-    kept = {name: sys.modules.pop(name) for name in list(sys.modules) if name.split(".")[0] in _REPLACED}
-    sys.modules.update(modules())
-    try:
-        return tuple(load("sif2jax.cutest").problems)
-    finally:
-        for name in [name for name in sys.modules if name.split(".")[0] in _REPLACED]:
-            del sys.modules[name]
-        sys.modules.update(kept)
