@@ -27,11 +27,6 @@ class Array:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return np.array(self.value, dtype)
 
-    def __getattr__(self, name: str) -> Any:
-        """Return an attribute of the value; methods take and return arrays of this class."""
-        found = getattr(self.value, name)
-        return lifted(found) if callable(found) else wrapped(found)
-
     def __getitem__(self, index: Any) -> "Array":
         return Array(self.value[_within(unwrapped(index), self.value.shape)])
 
@@ -97,13 +92,25 @@ def _operator(name: str, reflected: bool) -> Callable[[Array, Any], Any]:
     return backward if reflected else forward
 
 
+def _attribute(function: Callable[[Value], Any]) -> Callable[[Array], Any]:
+    return lambda self: wrapped(function(self.value))
+
+
+def _method(of: Callable[[Value], Callable[..., Any]]) -> Callable[..., Any]:
+    return lambda self, *arguments: wrapped(of(self.value)(*unwrapped(arguments)))
+
+
 for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and_", "or_", "xor"):
     setattr(Array, f"__{_name.strip('_')}__", _operator(_name, reflected=False))
     setattr(Array, f"__r{_name.strip('_')}__", _operator(_name, reflected=True))
 for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
     setattr(Array, f"__{_name}__", _operator(_name, reflected=False))
+for _name in ("T", "dtype", "ndim", "shape", "size"):
+    setattr(Array, _name, property(_attribute(operator.attrgetter(_name))))
+for _name in ("astype", "copy", "dot", "flatten", "max", "min", "prod", "ravel", "reshape", "sum"):
+    setattr(Array, _name, _method(operator.attrgetter(_name)))
 for _name in ("neg", "pos", "abs", "invert"):
-    setattr(Array, f"__{_name}__", lambda self, function=getattr(operator, _name): wrapped(function(self.value)))
+    setattr(Array, f"__{_name}__", _attribute(getattr(operator, _name)))
 
 
 def unwrapped(tree: Any) -> Any:

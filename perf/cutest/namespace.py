@@ -16,28 +16,28 @@ import tapegrad as tg
 from perf.cutest.array import Array, has_tensor, lifted, unwrapped, wrapped
 
 
-class Names(ModuleType):
-    """Names of NumPy, or of one of its modules, for arrays in JAX's manner."""
+def names_of(constant: ModuleType, traced: ModuleType) -> dict[str, Any]:
+    """Return NumPy's names, or those of one of its modules, for arrays in JAX's manner.
 
-    def __init__(self, name: str, constant: ModuleType, traced: ModuleType) -> None:
-        super().__init__(name)
-        self._constant, self._traced = constant, traced
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "ndarray":
-            return Array
-        own = getattr(self._constant, name)
-        if isinstance(own, ModuleType):
-            return Names(f"{self.__name__}.{name}", own, getattr(self._traced, name))
+    Each is a function of its own, in which a replay has few places to look for what may have changed.
+    """
+    found: dict[str, Any] = {}
+    for name, own in vars(constant).items():
         if isinstance(own, type) or not callable(own):
-            return own
+            found[name] = own
+        elif hasattr(traced, name):
+            found[name] = _either(own, getattr(traced, name))
+    return found
 
-        def function(*arguments: Any, **options: Any) -> Any:
-            arguments, options = unwrapped(arguments), unwrapped(options)
-            traced = has_tensor((arguments, options))
-            return wrapped((getattr(self._traced, name) if traced else own)(*arguments, **options))
 
-        return function
+def _either(constant: Callable[..., Any], traced: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that is tapegrad's where a Tensor is among the arguments, else NumPy's."""
+
+    def function(*arguments: Any, **options: Any) -> Any:
+        arguments, options = unwrapped(arguments), unwrapped(options)
+        return wrapped((traced if has_tensor((arguments, options)) else constant)(*arguments, **options))
+
+    return function
 
 
 class Matrix:
@@ -68,7 +68,9 @@ def segment_sum(data: Array, segment_ids: Array, num_segments: int, **hints: boo
 
 def dynamic_slice(operand: Array, starts: Any, sizes: Any) -> Array:
     """Return a part of an array, as ``jax.lax.dynamic_slice`` does."""
-    return operand[tuple(slice(int(start), int(start) + size) for start, size in zip(starts, sizes, strict=True))]
+    return operand[
+        tuple(slice(int(start), int(start) + size) for start, size in zip(starts, sizes, strict=True))
+    ]
 
 
 def _lowered(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -82,7 +84,7 @@ class Module(abc.ABC):  # noqa: B024  abstract methods are those of the problems
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         plain = cls.__init__ is object.__init__ or hasattr(cls.__init__, "generated")
-        dataclasses.dataclass(cls, eq=False, init=plain)  # type: ignore[call-overload]
+        dataclasses.dataclass(cls, eq=False, repr=False, init=plain)  # type: ignore[call-overload]
         if plain:
             vars(cls)["__init__"].generated = True
 
@@ -106,7 +108,10 @@ def modules() -> dict[str, ModuleType]:
         "jax.config": {"update": lambda name, value: None},
         "jax.lax": {"scan": scan, "dynamic_slice": dynamic_slice},
         "jax.ops": {"segment_sum": segment_sum},
+        "jax.numpy": names_of(np, tg) | {"ndarray": Array},
+        "jax.numpy.linalg": names_of(np.linalg, tg.linalg),
         "jax.scipy": {},
+        "jax.scipy.special": names_of(special, tg.special),
         "jax.experimental": {},
         "jax.experimental.sparse": {"BCOO": Matrix},
         "jax.flatten_util": {},
@@ -115,8 +120,6 @@ def modules() -> dict[str, ModuleType]:
         "jaxtyping": dict.fromkeys(("Array", "ArrayLike", "Float", "Int", "PyTree", "Scalar"), Annotation),
     }
     found: dict[str, ModuleType] = {name: ModuleType(name) for name in contents}
-    found["jax.numpy"] = Names("jax.numpy", np, tg)
-    found["jax.scipy.special"] = Names("jax.scipy.special", special, tg.special)
     for name, module in found.items():
         vars(module).update(contents.get(name, {}))
         parent, _, last = name.rpartition(".")

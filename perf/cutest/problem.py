@@ -7,7 +7,11 @@ from typing import Any
 import numpy as np
 
 
-@dataclass(frozen=True)
+def _same(tree: Any) -> Any:
+    return tree
+
+
+@dataclass(frozen=True, repr=False, eq=False)
 class Problem:
     """A problem of sif2jax on one library.
 
@@ -23,8 +27,8 @@ class Problem:
 
     problem: Any
     library: Any
-    into: Callable[[Any], Any] = staticmethod(lambda tree: tree)
-    out: Callable[[Any], Any] = staticmethod(lambda tree: tree)
+    into: Callable[[Any], Any] = _same
+    out: Callable[[Any], Any] = _same
 
     @property
     def start(self) -> np.ndarray:

@@ -8,6 +8,7 @@ from perf.figures.base import Target as Target
 from perf.figures.certificates import CERTIFICATES
 from perf.figures.compiled import COMPILED
 from perf.figures.complex_numbers import COMPLEX_NUMBERS
+from perf.figures.cutest import CUTEST
 from perf.figures.derivatives import DERIVATIVES
 from perf.figures.distributions import DISTRIBUTIONS
 from perf.figures.filters import FILTERS
@@ -81,6 +82,7 @@ FIGURES: dict[str, Figure] = {
         *SPARSE_MATRICES,
         *DISTRIBUTIONS,
         *ADBENCH,
+        *CUTEST,
         *START,
         *MEMORY,
         *TEMPLATE_MODELS,
