@@ -97,7 +97,7 @@ def _attribute(function: Callable[[Value], Any]) -> Callable[[Array], Any]:
 
 
 def _method(of: Callable[[Value], Callable[..., Any]]) -> Callable[..., Any]:
-    return lambda self, *arguments: wrapped(of(self.value)(*unwrapped(arguments)))
+    return lambda self, *arguments, **options: wrapped(of(self.value)(*unwrapped(arguments), **options))
 
 
 for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and_", "or_", "xor"):
