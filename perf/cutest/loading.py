@@ -25,7 +25,7 @@ class Collection:
             raise Unavailable(f"{PACKAGE} is not installed: pip install {PACKAGE}")
         self._roots = {PACKAGE, *(name.partition(".")[0] for name in stand_ins)}
         self._modules = dict(stand_ins)
-        (folder,) = found.submodule_search_locations or ()
+        folder = next(iter(found.submodule_search_locations or []))
         for name in ("", ".cutest", *(f".cutest._{room}" for room in ROOMS)):
             package = self._modules[PACKAGE + name] = ModuleType(PACKAGE + name)
             package.__path__ = [folder + name.replace(".", "/")]

@@ -84,7 +84,7 @@ class Module(abc.ABC):  # noqa: B024  abstract methods are those of the problems
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         plain = cls.__init__ is object.__init__ or hasattr(cls.__init__, "generated")
-        dataclasses.dataclass(cls, eq=False, repr=False, init=plain)  # type: ignore[call-overload]
+        dataclasses.dataclass(cls, eq=False, repr=False, init=plain)
         if plain:
             vars(cls)["__init__"].generated = True
 

@@ -41,7 +41,8 @@ def _first(call: Callable[[], Any]) -> float:
 def _by_tapegrad(quantity: str, problem: Problem, at: Directions) -> list[Contender]:
     """Return one that is compiled, and as JAX's looks at nothing but its arguments, and one that is replayed."""
     found = ByTapegrad(problem, at, fuse=True)
-    function, given = tg.grad(found.objective), (at.start,)
+    function: Any = tg.grad(found.objective)
+    given: tuple[np.ndarray, ...] = (at.start,)
     if quantity != "gradient":
         function, given = tg.hvp(found.lagrangian), (at.start, at.vector)
     compiled = tg.compile(function, given)
@@ -54,8 +55,9 @@ def _by_tapegrad(quantity: str, problem: Problem, at: Directions) -> list[Conten
 def _by_jax(quantity: str, problem: Problem, at: Directions) -> list[Contender]:
     """Return one that is called with NumPy's arrays and makes them of its results, and one on its own arrays."""
     jax = load("jax")
+    given: tuple[np.ndarray, ...] = (at.start,)
     if quantity == "gradient":
-        compiled, given = jax.jit(jax.grad(problem.objective)), (at.start,)
+        compiled = jax.jit(jax.grad(problem.objective))
     else:
         slope, given = jax.grad(_lagrangian(problem, at)), (at.start, at.vector)
         compiled = jax.jit(lambda y, vector: jax.jvp(slope, (y,), (vector,))[1])
