@@ -12,6 +12,7 @@ import pytest
 
 import tapegrad as tg
 from tapegrad.program.captured import captured_state
+from tapegrad.program.traces import watched
 from tapegrad.transforms.calling import watching_cost
 
 POINT = np.array([1.0, 2.0])
@@ -375,6 +376,21 @@ def test_dear_watching_is_told_once(monkeypatch):
     for x in (np.ones(3), np.ones(4)):
         gradient(x)
     assert rows(gradient.watched())["value", "contents"] == 1000
+
+
+@pytest.mark.usefixtures("timed")
+def test_the_warning_measures_the_largest_of_what_is_compared_alone(monkeypatch):
+    measured = []
+    monkeypatch.setattr(watching_cost, "nanoseconds", lambda call, enough: 3000.0)
+    monkeypatch.setattr(captured_state, "nanoseconds", lambda call: 2500.0)
+    monkeypatch.setattr(watched, "nanoseconds", lambda call: measured.append(call) or 1.0)
+    held = [2.0, *([float(k)] for k in range(100)), [2.0] * 1000]
+    gradient = tg.grad(tg.jit(held_in(held)))
+    with pytest.warns(tg.RecordingWarning, match=r"value\[101\] \(1,000 items"):
+        gradient(POINT)
+    assert len(measured) < 30
+    assert len(gradient.watched()) > 100
+    assert len(measured) > 120
 
 
 @pytest.mark.usefixtures("timed")

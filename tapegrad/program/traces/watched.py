@@ -9,7 +9,7 @@ from tapegrad.program.captured.captured_state import CapturedState
 from tapegrad.program.captured.references import Captured
 from tapegrad.program.traces.listing import Listing
 
-_MAX_MEASURED = 1_000  # references; the others are taken to cost as much
+MAX_MEASURED = 1_000  # references; the others are taken to cost as much
 
 
 class WatchedItem(NamedTuple):
@@ -52,11 +52,12 @@ class Watched(Listing[WatchedItem]):
         return record.name, record.kind, f"{record.items:,}", quantity(record.ns)
 
 
-def watched_in(name: str, states: Iterable[CapturedState]) -> Watched:
-    """Measure the comparisons of some states, and list them."""
+def watched_in(name: str, states: Iterable[CapturedState], most: int = MAX_MEASURED) -> Watched:
+    """Measure the comparisons of some states, those of the largest references one by one, and list them."""
     states = list(states)
     references = [reference for state in states for reference in state.reach.references]
-    found = sorted(_merged(map(_item, references, _costs(references))), key=lambda item: -item.ns)
+    references.sort(key=lambda reference: -reference.items)
+    found = sorted(_merged(map(_item, references, _costs(references, most))), key=lambda item: -item.ns)
     total = sum(nanoseconds(state.holds) for state in states)
     items = sum(item.items for item in found)
     title = f"{name} is compared with {items:,} items before each replay, in {quantity(total)}"
@@ -65,15 +66,13 @@ def watched_in(name: str, states: Iterable[CapturedState]) -> Watched:
     return listing
 
 
-def _costs(references: list[Captured]) -> list[float]:
+def _costs(references: list[Captured], most: int) -> list[float]:
     """Return the time in ns that each reference adds to an empty comparison, of which there is one for all."""
     nothing = nanoseconds(Comparisons([]).holds)
-    measured = [
-        max(0.0, nanoseconds(Comparisons(each.rows).holds) - nothing) for each in references[:_MAX_MEASURED]
-    ]
-    items = sum(reference.items for reference in references[:_MAX_MEASURED])
+    measured = [max(0.0, nanoseconds(Comparisons(each.rows).holds) - nothing) for each in references[:most]]
+    items = sum(reference.items for reference in references[:most])
     each = sum(measured) / max(items, 1)
-    return [*measured, *(each * reference.items for reference in references[_MAX_MEASURED:])]
+    return [*measured, *(each * reference.items for reference in references[most:])]
 
 
 def _merged(items: Iterable[WatchedItem]) -> Iterable[WatchedItem]:

@@ -14,6 +14,7 @@ from tapegrad.program.traces.watched import watched_in
 CHEAP_NS: float = 2_000  # comparisons that take less are not told of
 _LONG_NS = 50_000_000  # a first replay of this length is not repeated to be measured
 _MAX_TOLD, _MIN_SHARE = 3, 10  # names of what is dearest; a tenth of the time at least
+_MAX_MEASURED = 20  # of what is compared, the largest: each takes as long as some thousand comparisons
 
 
 def tell_of_dear_watching(function: Any, trace: Any, path: Callable[..., Any], args: tuple[Any, ...]) -> None:
@@ -37,7 +38,7 @@ def _calls_python(trace: Any) -> bool:
 
 
 def _message(function: Any, cost: float, replay: float) -> str:
-    name, items = name_of(function.function), watched_in("", [function.captured])[:_MAX_TOLD]
+    name, items = name_of(function.function), watched_in("", [function.captured], _MAX_MEASURED)[:_MAX_TOLD]
     dearest = [item for item in items if item.ns * _MIN_SHARE >= cost] or items[:1]
     listed = ", ".join(f"{item.name} ({item.items:,} items, {quantity(item.ns)})" for item in dearest)
     return (
