@@ -1,0 +1,1 @@
+"""CUTEst by the package sif2jax: its problems on tapegrad, compared and timed beside JAX."""
