@@ -15,6 +15,7 @@ from perf.figures.filters import FILTERS
 from perf.figures.fits import FITS
 from perf.figures.functions import FUNCTIONS
 from perf.figures.fusion import FUSION
+from perf.figures.gradbench import GRADBENCH
 from perf.figures.interior_points import INTERIOR_POINTS
 from perf.figures.interpolation import INTERPOLATION
 from perf.figures.lanes import LANES
@@ -83,6 +84,7 @@ FIGURES: dict[str, Figure] = {
         *DISTRIBUTIONS,
         *ADBENCH,
         *CUTEST,
+        *GRADBENCH,
         *START,
         *MEMORY,
         *TEMPLATE_MODELS,

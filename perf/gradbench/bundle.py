@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import tapegrad as tg
-from perf.gradbench.served import Served, array, replayed
+from perf.gradbench.served import Served, array
 from perf.workloads import Array
 
 CAMERA, BLOCK = 11, 15  # parameters of a camera; and with a point and a weight
@@ -70,27 +70,28 @@ def weight_errors(weight: Any) -> Any:
 
 
 def blocks(camera: Any, x: Any, weight: Any, feature: Any) -> Any:
-    """Derivatives of both errors of each observation, and of the errors of weights.
+    """Return derivatives of both errors of each observation, and of the errors of weights.
 
     No observation depends on the parameters of another one as they are given here, so that the gradient of a sum has
     the derivatives of its terms.
     """
-    rows = [
-        tg.grad(lambda *p, row=row: np.sum(errors(*p, feature)[row]), argnums=(0, 1, 2))(camera, x, weight)
-        for row in (0, 1)
-    ]
+
+    def total(camera: Any, x: Any, weight: Any, row: int) -> Any:
+        return np.sum(errors(camera, x, weight, feature)[row])
+
+    rows = [tg.grad(total, argnums=(0, 1, 2))(camera, x, weight, row) for row in (0, 1)]
     return rows, tg.grad(lambda w: np.sum(weight_errors(w)))(weight)
 
 
-_errors = replayed(lambda *observations: (errors(*observations), weight_errors(observations[2])))
-_blocks = replayed(blocks)
+_errors = tg.jit(lambda c, x, w, feature: (errors(c, x, w, feature), weight_errors(w)))
+_blocks = tg.jit(blocks)
 
 
 def _objective(scene: Scene) -> Any:
     return _errors(*scene.observations())
 
 
-def _jacobian(scene: Scene) -> tuple[Array, Array, Array]:
+def _jacobian(scene: Scene) -> tuple[Any, ...]:
     """Return the matrix by rows: where they begin, columns, values."""
     rows, by_weight = _blocks(*scene.observations())
     cameras, points, count = scene.cameras.shape[1], scene.points.shape[1], len(by_weight)
@@ -118,8 +119,8 @@ def _first_errors(found: Any) -> dict[str, Any]:
     }
 
 
-def _first_entries(found: tuple[Array, Array, Array]) -> dict[str, Any]:
-    """The entries of the first observation, and the last one, which is what the eval compares."""
+def _first_entries(found: tuple[Any, ...]) -> dict[str, Any]:
+    """Keep the entries of the first observation, and the last one, which is what the eval compares."""
     named = zip(("rows", "cols", "vals"), found, strict=True)
     return {name: [*each[: 2 * BLOCK].tolist(), each[-1].item()] for name, each in named}
 

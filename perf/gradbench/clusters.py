@@ -8,7 +8,7 @@ from scipy.special import multigammaln
 
 import tapegrad as tg
 from perf.gradbench.elementary import log_sum_exp
-from perf.gradbench.served import Served, array, replayed
+from perf.gradbench.served import Served, array
 
 PARAMETERS = ("alpha", "mu", "q", "l")
 
@@ -39,18 +39,20 @@ def log_posterior(p: dict[str, Any], x: Any, gamma: Any, freedom: Any) -> Any:
 
 
 def _constant(points: int, d: int, k: int, gamma: float, freedom: int) -> float:
-    """The part of the posterior that no parameter is in."""
+    """Return the part of the posterior that no parameter is in."""
     n = d + freedom + 1
     wishart = n * d * np.log(gamma / np.sqrt(2)) - multigammaln(0.5 * n, d)
     return float(k * wishart - 0.5 * points * d * np.log(2 * np.pi))
 
 
-_posterior = replayed(log_posterior)
+_posterior = tg.jit(log_posterior)
 _slope = tg.grad(_posterior)
 
 
 def _objective(p: Any, x: Any, gamma: float, freedom: float) -> Any:
-    return _posterior(p, x, gamma, freedom) + _constant(*x.shape, len(p["alpha"]), gamma, int(freedom))
+    return _posterior(p, x, gamma, freedom) + _constant(
+        len(x), x.shape[1], len(p["alpha"]), gamma, int(freedom)
+    )
 
 
 def _mixture(given: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -82,6 +84,6 @@ def _groups(given: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 KMEANS = {
-    "cost": Served(replayed(distances), _groups),
-    "dir": Served(replayed(newton_step), _groups),
+    "cost": Served(tg.jit(distances), _groups),
+    "dir": Served(tg.jit(newton_step), _groups),
 }

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import tapegrad as tg
-from perf.gradbench.served import Served, array, replayed
+from perf.gradbench.served import Served, array
 from perf.workloads import Array
 
 
@@ -61,7 +61,8 @@ def _expansions(size: int) -> list[tuple[Array, Array]]:
     For each choice of columns, in the order of `combinations`: the columns, and which minors of one row less are
     left without each of them. Both have an axis of the columns before that of the choices.
     """
-    levels, places = [], {(column,): column for column in range(size)}
+    levels = []
+    places: dict[tuple[int, ...], int] = {(column,): column for column in range(size)}
     for rows in range(2, size + 1):
         choices = list(combinations(range(size), rows))
         left = [[places[each[:k] + each[k + 1 :]] for k in range(rows)] for each in choices]
@@ -79,35 +80,26 @@ def determinant(a: Any) -> Any:
     return minors[0]
 
 
-def _vector(given: Mapping[str, Any]) -> tuple[Any, ...]:
-    return (array(given["x"]),)
-
-
-def _with(name: str) -> Any:
-    return lambda given: (array(given["x"]), given[name])
+def _with(name: str = "") -> Any:
+    return lambda given: (array(given["x"]), *([given[name]] if name else []))
 
 
 def _matrix(given: Mapping[str, Any]) -> tuple[Any, ...]:
     return (array(given["A"]).reshape(given["ell"], -1),)
 
 
+def _both(function: Any, prepare: Any, scalar: Any = None, **options: Any) -> dict[str, Served]:
+    """Serve a function, and the gradient of it, or of another one."""
+    slope = tg.grad(tg.jit(scalar or function, **options))
+    gradient = Served(slope, prepare, lambda found: found.ravel().tolist())
+    return {"primal": Served(tg.jit(function, **options), prepare), "gradient": gradient}
+
+
 HELLO = {
     "square": Served(tg.jit(square), lambda x: (float(x),)),
     "double": Served(tg.grad(tg.jit(square)), lambda x: (float(x),)),
 }
-LSE = {
-    "primal": Served(replayed(log_sum_exp), _vector),
-    "gradient": Served(tg.grad(replayed(log_sum_exp)), _vector),
-}
-LLSQ = {
-    "primal": Served(replayed(misfit, 1), _with("n")),
-    "gradient": Served(tg.grad(replayed(misfit, 1)), _with("n")),
-}
-ODE = {
-    "primal": Served(replayed(runge_kutta, 1), _with("s")),
-    "gradient": Served(tg.grad(replayed(last_state, 1)), _with("s")),
-}
-DET = {
-    "primal": Served(replayed(determinant), _matrix),
-    "gradient": Served(tg.grad(replayed(determinant)), _matrix, lambda found: found.ravel().tolist()),
-}
+LSE = _both(log_sum_exp, _with())
+LLSQ = _both(misfit, _with("n"), static_argnums=1)
+ODE = _both(runge_kutta, _with("s"), last_state, static_argnums=1)
+DET = _both(determinant, _matrix)

@@ -5,12 +5,13 @@ parameters as well, and two more columns, in front, have the derivatives of each
 """
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 import tapegrad as tg
-from perf.gradbench.served import Served, array, replayed
+from perf.gradbench.served import Served, array
 from perf.workloads import Array
 
 FINGERS = 5
@@ -18,11 +19,8 @@ FINGERS = 5
 
 def _bends(bones: int) -> Array:
     """Lay the angles of the fingers into those of the bones: two of the first joint, one of the next two each."""
-    table = np.zeros((3 * bones, 4 * FINGERS))
-    for finger in range(FINGERS):
-        bone = 2 + 4 * finger
-        rows = (3 * bone, 3 * bone + 1, 3 * bone + 3, 3 * bone + 6)
-        table[rows, 4 * finger + np.arange(4)] = 1.0
+    table, finger = np.zeros((3 * bones, 4 * FINGERS)), 3 * (2 + 4 * np.arange(FINGERS))
+    table[np.add.outer(finger, [0, 1, 3, 6]).ravel(), np.arange(4 * FINGERS)] = 1.0
     return table
 
 
@@ -61,53 +59,49 @@ def positions(theta: Any, model: Mapping[str, Any], parents: tuple[int, ...], mi
     if mirrored:
         turn = turn * np.array([-1.0, 1.0, 1.0])
     moves = np.moveaxis(turn @ moves, 0, 1).reshape(3, -1)
-    return moves @ model["weighted"] + theta[3:6, None]
+    weighted = model["weights"][:, None] * model["base_positions"]
+    return moves @ weighted.reshape(moves.shape[1], -1) + theta[3:6, None]
 
 
 def differences(
     theta: Any, shift: Any, us: Any, model: Mapping[str, Any], parents: tuple[int, ...], mirrored: bool
 ) -> Any:
     """Points less those of the model, of shape (3, points); `shift` is added to all coordinates in triangles."""
-    vertices, corners = positions(theta, model, parents, mirrored), model["corners"]
-    if us is None:
-        return model["points"] - vertices[:, corners[0]]
-    u, v = us[0] + shift[0], us[1] + shift[1]
-    first, second, third = (vertices[:, corner] for corner in corners)
-    return model["points"] - (u * first + v * second + (1 - u - v) * third)
+    vertices = positions(theta, model, parents, mirrored)
+    first, *others = (vertices[:, corner] for corner in model["corners"])
+    if others:
+        u, v = us + shift[:, None]
+        first = u * first + v * others[0] + (1 - u - v) * others[1]
+    return model["points"] - first
 
 
 def _prepare(given: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Keep the vertices that a point needs; their positions come times the weights of the bones."""
+    """Keep the vertices that a point needs."""
     hand, measured = given["data"]["model"], given["data"]
     chosen, us = np.array(measured["correspondences"]), array(given["us"]).T
     corners = np.array(hand["triangles"])[chosen].T if us.size else chosen[None]
     needed, places = np.unique(corners, return_inverse=True)
-    weights, base = array(hand["weights"])[needed], array(hand["base_positions"])[needed]
-    model = {
-        "relatives": array(hand["base_relatives"]),
-        "inverses": array(hand["inverse_base_absolutes"]),
-        "weighted": (weights[:, :, None] * base[:, None, :]).reshape(len(needed), -1).T.copy(),
-        "corners": places.reshape(corners.shape),
-        "points": array(measured["points"]).T.copy(),
-    }
-    parents = tuple(hand["parents"])
-    return array(given["theta"]), np.zeros(2), us.copy() if us.size else None, model, parents, hand["is_mirrored"]
+    names = {"relatives": "base_relatives", "inverses": "inverse_base_absolutes"}
+    model = {name: array(hand[key]) for name, key in names.items()}
+    model |= {name: array(hand[name])[needed].T.copy() for name in ("weights", "base_positions")}
+    model |= {"corners": places.reshape(corners.shape), "points": array(measured["points"]).T.copy()}
+    parameters = array(given["theta"]), np.zeros(2), us.copy()
+    return *parameters, model, tuple(hand["parents"]), hand["is_mirrored"]
 
 
-def _rows(jacobian: Any) -> list[list[float]]:
-    """A row for each coordinate of each point; the derivatives by coordinates in triangles come first."""
+def _rows(jacobian: Any) -> Any:
+    """Return a row for each coordinate of each point; derivatives by coordinates in triangles come first."""
     parts = [np.moveaxis(each, 0, 1).reshape(-1, each.shape[-1]) for each in jacobian]
     return np.hstack(parts[::-1]).tolist()
 
 
 def _jacobian(theta: Any, shift: Any, us: Any, *model: Any) -> Any:
-    argnums = (0,) if us is None else (0, 1)
+    argnums = (0, 1) if us.size else (0,)
     return tg.jacfwd(differences, argnums=argnums)(theta, shift, us, *model)
 
 
+_fixed = partial(tg.jit, static_argnums=(4, 5))
 HT = {
-    "objective": Served(
-        tg.jit(differences, static_argnums=(4, 5)), _prepare, lambda found: found.T.ravel().tolist()
-    ),
-    "jacobian": Served(tg.jit(_jacobian, static_argnums=(4, 5)), _prepare, _rows),
+    "objective": Served(_fixed(differences), _prepare, lambda found: found.T.ravel().tolist()),
+    "jacobian": Served(_fixed(_jacobian), _prepare, _rows),
 }

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import tapegrad as tg
-from perf.gradbench.served import Served, array, replayed
+from perf.gradbench.served import Served, array
 
 
 def _sigmoid(x: Any) -> Any:
@@ -35,8 +35,8 @@ def _layer(weights: Any, biases: Any, hidden: Any, cell: Any, inputs: Any) -> An
 def loss(main: Any, extra: Any, state: Any, text: Any) -> Any:
     """Minus the mean logarithm of the probability of each next character's bits.
 
-    `main` has two rows a layer, four weights and four biases of each unit; `state` two, hidden states and cells; `extra`
-    the weights of input and output, and the bias of the latter.
+    `main` has two rows a layer, four weights and four biases of each unit; `state` two, hidden states and cells;
+    `extra` the weights of input and output, and the bias of the latter.
     """
     signal = text[:-1] * extra[0]
     for k in range(len(main) // 2):
@@ -56,6 +56,6 @@ def _joined(found: Any) -> list[float]:
 
 
 LSTM = {
-    "objective": Served(replayed(loss), _inputs),
-    "jacobian": Served(tg.grad(replayed(loss), argnums=(0, 1)), _inputs, _joined),
+    "objective": Served(tg.jit(loss), _inputs),
+    "jacobian": Served(tg.grad(tg.jit(loss), argnums=(0, 1)), _inputs, _joined),
 }

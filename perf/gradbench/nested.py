@@ -85,7 +85,7 @@ def landing(derive: Any, w: Any) -> Any:
 
 
 def particle(outer: Any, inner: Any, w: Any) -> Any:
-    """The control with which a particle lands at the origin."""
+    """Find the control with which a particle lands at the origin."""
     return minimum(outer, lambda w: landing(inner, w[0]), w)[0]
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-import tapegrad as tg
 from perf.workloads import Array
 
 
@@ -30,7 +29,8 @@ class Served:
     def respond(self, given: Any) -> dict[str, Any]:
         """Run as often as the message asks for, and time each run, the first one like the others."""
         limits = given if isinstance(given, Mapping) else {}
-        arguments, timings, elapsed = self.prepare(given), [], 0.0
+        timings: list[int] = []
+        arguments, elapsed = self.prepare(given), 0.0
         while len(timings) < limits.get("min_runs", 1) or elapsed < limits.get("min_seconds", 0):
             start = perf_counter_ns()
             result = self.run(*arguments)
@@ -38,11 +38,6 @@ class Served:
             elapsed += timings[-1] / 1e9
         named = [{"name": "evaluate", "nanoseconds": each} for each in timings]
         return {"success": True, "output": self.answer(result), "timings": named}
-
-
-def replayed(function: Callable[..., Any], static: int | None = None) -> Callable[..., Any]:
-    """Record a function; its integer argument `static` is a constant of the recording."""
-    return tg.jit(function, static_argnums=static)
 
 
 def array(values: Any) -> Array:
