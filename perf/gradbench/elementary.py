@@ -12,10 +12,6 @@ from perf.gradbench.served import Served, array
 from perf.workloads import Array
 
 
-def square(x: Any) -> Any:
-    return x * x
-
-
 def log_sum_exp(x: Any) -> Any:
     largest = np.max(x)
     return largest + np.log(np.sum(np.exp(x - largest)))
@@ -48,10 +44,6 @@ def runge_kutta(x: Any, steps: int) -> Any:
         return y + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4), None
 
     return tg.scan(step, np.eye(1, len(x) + 1)[0], length=steps)[0][1:]
-
-
-def last_state(x: Any, steps: int) -> Any:
-    return runge_kutta(x, steps)[-1]
 
 
 @cache
@@ -95,11 +87,12 @@ def _both(function: Any, prepare: Any, scalar: Any = None, **options: Any) -> di
     return {"primal": Served(tg.jit(function, **options), prepare), "gradient": gradient}
 
 
+_square = tg.jit(lambda x: x * x)
 HELLO = {
-    "square": Served(tg.jit(square), lambda x: (float(x),)),
-    "double": Served(tg.grad(tg.jit(square)), lambda x: (float(x),)),
+    "square": Served(_square, lambda x: (float(x),)),
+    "double": Served(tg.grad(_square), lambda x: (float(x),)),
 }
 LSE = _both(log_sum_exp, _with())
 LLSQ = _both(misfit, _with("n"), static_argnums=1)
-ODE = _both(runge_kutta, _with("s"), last_state, static_argnums=1)
+ODE = _both(runge_kutta, _with("s"), lambda x, steps: runge_kutta(x, steps)[-1], static_argnums=1)
 DET = _both(determinant, _matrix)

@@ -5,7 +5,6 @@ parameters as well, and two more columns, in front, have the derivatives of each
 """
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -95,13 +94,9 @@ def _rows(jacobian: Any) -> Any:
     return np.hstack(parts[::-1]).tolist()
 
 
-def _jacobian(theta: Any, shift: Any, us: Any, *model: Any) -> Any:
-    argnums = (0, 1) if us.size else (0,)
-    return tg.jacfwd(differences, argnums=argnums)(theta, shift, us, *model)
-
-
-_fixed = partial(tg.jit, static_argnums=(4, 5))
+_replayed = tg.jit(differences, static_argnums=(4, 5))
+_by_pose, _by_all = (tg.jacfwd(_replayed, argnums=argnums) for argnums in ((0,), (0, 1)))
 HT = {
-    "objective": Served(_fixed(differences), _prepare, lambda found: found.T.ravel().tolist()),
-    "jacobian": Served(_fixed(_jacobian), _prepare, _rows),
+    "objective": Served(_replayed, _prepare, lambda found: found.T.ravel().tolist()),
+    "jacobian": Served(lambda *p: (_by_all if p[2].size else _by_pose)(*p), _prepare, _rows),
 }
