@@ -27,6 +27,7 @@ from perf.figures.native import NATIVE
 from perf.figures.odes import ODES
 from perf.figures.operations import OPERATION
 from perf.figures.power_flow import POWER_FLOW
+from perf.figures.posteriordb import POSTERIORDB
 from perf.figures.profiles import PROFILES
 from perf.figures.propagation import PROPAGATION
 from perf.figures.pymc_models import PYMC_MODELS
@@ -85,6 +86,7 @@ FIGURES: dict[str, Figure] = {
         *ADBENCH,
         *CUTEST,
         *GRADBENCH,
+        *POSTERIORDB,
         *START,
         *MEMORY,
         *TEMPLATE_MODELS,

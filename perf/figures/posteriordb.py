@@ -1,0 +1,165 @@
+"""Twelve posteriors of posteriordb, sampled by nutpie: reference draws, gradients a second, seconds to effective draws.
+
+Magnusson et al. (2024), "posteriordb: Testing, benchmarking and developing Bayesian inference algorithms".
+"""
+
+import math
+import tempfile
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from perf.figures.base import Figure, Outcome, Settings, Target
+from perf.peers import Unavailable
+from perf.posteriors.cases import CASES, SMALL
+from perf.posteriors.contenders import KINDS, PACKAGES, stan_library
+from perf.posteriors.pymc_models import MODELS
+from perf.processes import run
+from perf.progress import progress
+
+HOW = "git clone https://github.com/stan-dev/posteriordb"
+MAX_DEVIATION = 4.5  # Monte Carlo errors: once in 1,000 runs of 170 comparisons by chance
+EFFECTIVE = 1_000
+DRAWS = {"tapegrad": 5_000, "pymc-numba": 250, "pymc-jax": 250, "stan": 0}  # of each chain
+TITLES = {"tapegrad": "tapegrad", "pymc-numba": "PyMC, Numba", "pymc-jax": "PyMC, JAX", "stan": "Stan"}
+Found = dict[str, dict[str, Any]]  # what was measured of a posterior, by contender
+
+
+def _measure(settings: Settings) -> Outcome:
+    """Sample all posteriors, and check them; then measure the rivals at points of them."""
+    kinds, notes = _kinds(settings)
+    folder = None if settings.quick else settings.beside("posteriordb", HOW)
+    names = SMALL if settings.quick else tuple(CASES)
+    with tempfile.TemporaryDirectory() as scratch:
+        found = {
+            name: _posterior(name, kinds, folder, Path(scratch) / f"{name}.npz") for name in progress(names)
+        }
+        if not settings.quick:
+            notes += _empty_cache(folder, Path(scratch))
+    return Outcome(_targets(found), notes=notes + _notes(found), table=_table(found, kinds))
+
+
+def _kinds(settings: Settings) -> tuple[list[str], list[str]]:
+    """Return the contenders that take part, and notes on the others."""
+    for package in ("tapegrad", "nutpie"):
+        if package in settings.without or find_spec(package) is None:
+            raise Unavailable(f"{package}: not installed, or left out")
+    kinds, notes = ["tapegrad"], []
+    for kind, packages in PACKAGES.items():
+        missing = [each for each in packages if each in settings.without or find_spec(each) is None]
+        if settings.quick or missing:
+            notes.append(
+                f"{TITLES[kind]}: {', '.join(missing) + ' not installed' if missing else 'not in a quick run'}"
+            )
+        else:
+            kinds.append(kind)
+    return kinds, notes
+
+
+def _posterior(name: str, kinds: list[str], folder: Path | None, points: Path) -> Found:
+    """Return what was measured of a posterior; refuse draws that are not the reference's."""
+    found = {}
+    for kind in kinds:
+        if kind == "stan" and not (folder and stan_library(folder, name).is_file()):
+            continue
+        if kind.startswith("pymc") and name not in MODELS:
+            continue
+        arguments = name, kind, folder or "-", points
+        found[kind] = run("posterior", *arguments, DRAWS[kind], OPENBLAS_NUM_THREADS="1")[0]
+    check(name, found["tapegrad"])
+    return found
+
+
+def check(name: str, own: dict[str, Any]) -> None:
+    """Refuse draws whose means or standard deviations are not those of the reference draws."""
+    if not own["deviation"] <= MAX_DEVIATION:
+        raise AssertionError(
+            f"{name}: {own['worst']} is {own['deviation']:.1f} Monte Carlo errors off the reference draws"
+        )
+
+
+def _empty_cache(folder: Path | None, scratch: Path) -> list[str]:
+    """Return a note on a first gradient whose kernels are compiled."""
+    cache = scratch / "cache"
+    first = run("posterior", SMALL[0], "tapegrad", folder or "-", "-", 0, TAPEGRAD_CACHE_DIR=str(cache))[0][
+        "first"
+    ]
+    return [f"from an empty cache, the first gradient of {SMALL[0]} takes {first:.3g} s of processor time"]
+
+
+# --- what a user waits for -------------------------------------------------------------------------------------------
+
+
+def _seconds(found: Found, kind: str) -> float:
+    """Return the seconds to 1,000 effective draws: a first gradient, and as many others as tapegrad's run took."""
+    own, each = found["tapegrad"], found[kind]
+    return float(each["first"] + each["step"] * (own["warm"] + own["steps"] * EFFECTIVE / own["bulk"]))
+
+
+def _ratios(found: dict[str, Found], kind: str, of: Callable[[Found, str], float]) -> list[float]:
+    """Return how many times a rival takes tapegrad's seconds, for each posterior that it has."""
+    return [of(each, kind) / of(each, "tapegrad") for each in found.values() if kind in each]
+
+
+def _targets(found: dict[str, Found]) -> list[Target]:
+    deviation = max(each["tapegrad"]["deviation"] for each in found.values())
+    targets = [
+        Target("largest deviation from the reference draws", deviation, MAX_DEVIATION, "Monte Carlo errors")
+    ]
+    for kind in KINDS[1:]:
+        for what, of in MEASURES:
+            ratios = _ratios(found, kind, of)
+            worst = min(ratios) if ratios else None
+            targets.append(
+                Target(f"{what}: times faster than {TITLES[kind]}, worst", worst, 1.0, "x", at_least=True)
+            )
+    return targets
+
+
+MEASURES: tuple[tuple[str, Callable[[Found, str], float]], ...] = (
+    ("a gradient", lambda found, kind: float(found[kind]["gradient"])),
+    ("1,000 effective draws", _seconds),
+)
+
+
+def _notes(found: dict[str, Found]) -> list[str]:
+    """Return geometric means, and what is to be known of the sampler."""
+    notes = []
+    for kind in KINDS[1:]:
+        for what, of in MEASURES:
+            if ratios := _ratios(found, kind, of):
+                mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
+                notes.append(
+                    f"{what}: {mean:.3g} times faster than {TITLES[kind]} in the geometric mean of {len(ratios)}"
+                )
+    comparisons = sum(2 * each["tapegrad"]["variables"] for each in found.values())
+    return [*notes, f"{comparisons} means and standard deviations are compared with the reference draws"]
+
+
+def _table(found: dict[str, Found], kinds: list[str]) -> list[tuple[str, ...]]:
+    head = ["posterior", "parameters", "deviation", "effective draws", "divergences", "first gradient"]
+    for kind in kinds:
+        head += [f"{TITLES[kind]}: gradients/s", f"s to {EFFECTIVE:,}"]
+    rows = [tuple(head)]
+    for name, each in found.items():
+        own = each["tapegrad"]
+        row = [
+            name,
+            str(own["parameters"]),
+            f"{own['deviation']:.1f}",
+            f"{own['bulk']:,.0f}",
+            str(own["diverging"]),
+        ]
+        row.append(f"{own['first']:.2g} s")
+        for kind in kinds:
+            row += (
+                [f"{1 / each[kind]['gradient']:,.0f}", f"{_seconds(each, kind):.2g}"]
+                if kind in each
+                else ["", ""]
+            )
+        rows.append(tuple(row))
+    return rows
+
+
+POSTERIORDB = (Figure("posteriordb", "posteriordb: twelve posteriors sampled by nutpie", _measure),)

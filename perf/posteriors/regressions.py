@@ -1,0 +1,44 @@
+"""Linear models."""
+
+from typing import Any
+
+import numpy as np
+
+from perf.posteriors.densities import cauchy, normal, student
+from perf.posteriors.model import Model
+from perf.posteriors.transforms import Positive, Real
+
+
+def logearn_interaction(data: dict[str, Any]) -> Model:
+    """Logarithms of earnings by height, sex and their product, with flat priors (Gelman and Hill 2007)."""
+    height, male, earned = data["height"], data["male"], np.log(data["earn"])
+    design = np.column_stack([np.ones(len(height)), height, male, height * male])
+
+    def density(xp: Any, p: Any) -> Any:
+        return normal(xp, earned, design @ p["beta"], p["sigma"])
+
+    return Model({"beta": Real((4,)), "sigma": Positive()}, density)
+
+
+def ar_k(data: dict[str, Any]) -> Model:
+    """Autoregression of order K, given its first K values."""
+    order, y = data["K"], data["y"]
+    lags = np.column_stack([np.ones(len(y) - order), *(y[order - k : -k] for k in range(1, order + 1))])
+
+    def density(xp: Any, p: Any) -> Any:
+        coefficients = xp.concatenate([xp.reshape(p["alpha"], (1,)), p["beta"]])
+        prior = normal(xp, coefficients, 0.0, 10.0) + cauchy(xp, p["sigma"], 2.5)
+        return prior + normal(xp, y[order:], lags @ coefficients, p["sigma"])
+
+    return Model({"alpha": Real(), "beta": Real((order,)), "sigma": Positive()}, density)
+
+
+def diamonds(data: dict[str, Any]) -> Model:
+    """Logarithms of prices of 5,000 diamonds by 24 centred columns."""
+    design, price = data["X"][:, 1:] - data["X"][:, 1:].mean(0), data["Y"]
+
+    def density(xp: Any, p: Any) -> Any:
+        prior = normal(xp, p["b"]) + student(xp, p["Intercept"], 3, 8, 10) + student(xp, p["sigma"], 3, 0, 10)
+        return prior + normal(xp, price, p["Intercept"] + design @ p["b"], p["sigma"])
+
+    return Model({"b": Real((design.shape[1],)), "Intercept": Real(), "sigma": Positive()}, density)
