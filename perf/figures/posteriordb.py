@@ -4,8 +4,11 @@ Magnusson et al. (2024), "posteriordb: Testing, benchmarking and developing Baye
 """
 
 import math
+import os
+import sys
 import tempfile
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -16,12 +19,13 @@ from perf.posteriors.cases import CASES, SMALL
 from perf.posteriors.contenders import KINDS, PACKAGES, stan_library
 from perf.posteriors.pymc_models import MODELS
 from perf.processes import run
-from perf.progress import progress
 
 HOW = "git clone https://github.com/stan-dev/posteriordb"
 MAX_DEVIATION = 4.5  # Monte Carlo errors: once in 1,000 runs of 170 comparisons by chance
 EFFECTIVE = 1_000
-DRAWS = {"tapegrad": 5_000, "pymc-numba": 250, "pymc-jax": 250, "stan": 0}  # of each chain
+# Of each chain: for as many effective ones as the reference draws are, and to time gradients
+DRAWS, QUICK_DRAWS, RIVALS_DRAWS = 5_000, 1_000, 250
+WORKERS = os.cpu_count() or 1  # posteriors at a time, for CPU seconds are measured
 TITLES = {"tapegrad": "tapegrad", "pymc-numba": "PyMC, Numba", "pymc-jax": "PyMC, JAX", "stan": "Stan"}
 Found = dict[str, dict[str, Any]]  # what was measured of a posterior, by contender
 
@@ -32,9 +36,13 @@ def _measure(settings: Settings) -> Outcome:
     folder = None if settings.quick else settings.beside("posteriordb", HOW)
     names = SMALL if settings.quick else tuple(CASES)
     with tempfile.TemporaryDirectory() as scratch:
-        found = {
-            name: _posterior(name, kinds, folder, Path(scratch) / f"{name}.npz") for name in progress(names)
-        }
+        draws, started = settings.fewer(DRAWS, QUICK_DRAWS), {}
+        with ThreadPoolExecutor(WORKERS) as pool:
+            for name in names:
+                started[name] = pool.submit(
+                    _posterior, name, kinds, folder, Path(scratch) / f"{name}.npz", draws
+                )
+            found = {name: each.result() for name, each in started.items()}
         if not settings.quick:
             notes += _empty_cache(folder, Path(scratch))
     return Outcome(_targets(found), notes=notes + _notes(found), table=_table(found, kinds))
@@ -57,7 +65,7 @@ def _kinds(settings: Settings) -> tuple[list[str], list[str]]:
     return kinds, notes
 
 
-def _posterior(name: str, kinds: list[str], folder: Path | None, points: Path) -> Found:
+def _posterior(name: str, kinds: list[str], folder: Path | None, points: Path, draws: int) -> Found:
     """Return what was measured of a posterior; refuse draws that are not the reference's."""
     found = {}
     for kind in kinds:
@@ -65,8 +73,10 @@ def _posterior(name: str, kinds: list[str], folder: Path | None, points: Path) -
             continue
         if kind.startswith("pymc") and name not in MODELS:
             continue
+        print(f"    {name}: {TITLES[kind]}", file=sys.stderr, flush=True)
         arguments = name, kind, folder or "-", points
-        found[kind] = run("posterior", *arguments, DRAWS[kind], OPENBLAS_NUM_THREADS="1")[0]
+        count = draws if kind == "tapegrad" else RIVALS_DRAWS
+        found[kind] = run("posterior", *arguments, count, OPENBLAS_NUM_THREADS="1")[0]
     check(name, found["tapegrad"])
     return found
 

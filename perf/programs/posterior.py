@@ -81,7 +81,7 @@ def _sample(compiled: Any, draws: int) -> dict[str, Any]:
     nutpie = importlib.import_module("nutpie")
     began = time.process_time()
     trace = nutpie.sample(
-        compiled, draws=draws, tune=TUNE, chains=CHAINS, cores=2, seed=SEED, progress_bar=False,
+        compiled, draws=draws, tune=TUNE, chains=CHAINS, cores=1, seed=SEED, progress_bar=False,
         store_unconstrained=True,
     )  # fmt: skip
     seconds = time.process_time() - began
