@@ -3,14 +3,15 @@
 Magnusson et al. (2024), "posteriordb: Testing, benchmarking and developing Bayesian inference algorithms".
 """
 
-import math
 import os
 import sys
 import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
+from itertools import product
 from pathlib import Path
+from statistics import geometric_mean
 from typing import Any
 
 from perf.figures.base import Figure, Outcome, Settings, Target
@@ -45,20 +46,23 @@ def _measure(settings: Settings) -> Outcome:
             found = {name: each.result() for name, each in started.items()}
         if not settings.quick:
             notes += _empty_cache(folder, Path(scratch))
-    return Outcome(_targets(found), notes=notes + _notes(found), table=_table(found, kinds))
+    targets, remarks = _compared(found)
+    return Outcome(targets, notes=notes + remarks, table=_table(found, kinds))
 
 
 def _kinds(settings: Settings) -> tuple[list[str], list[str]]:
     """Return the contenders that take part, and notes on the others."""
-    for package in ("tapegrad", "nutpie"):
-        if package in settings.without or find_spec(package) is None:
-            raise Unavailable(f"{package}: not installed, or left out")
+    missing = {package for package in PACKAGES if package in settings.without or find_spec(package) is None}
+    if needed := sorted(missing & {"tapegrad", "nutpie"}):
+        raise Unavailable(f"{', '.join(needed)}: not installed, or left out")
     kinds, notes = ["tapegrad"], []
-    for kind, packages in PACKAGES.items():
-        missing = [each for each in packages if each in settings.without or find_spec(each) is None]
-        if settings.quick or missing:
+    for kind in KINDS[1:]:
+        lacks = [
+            package for package, kinds_of_it in PACKAGES.items() if package in missing and kind in kinds_of_it
+        ]
+        if settings.quick or lacks:
             notes.append(
-                f"{TITLES[kind]}: {', '.join(missing) + ' not installed' if missing else 'not in a quick run'}"
+                f"{TITLES[kind]}: {', '.join(lacks) or 'not in a quick run'}{' not installed' * bool(lacks)}"
             )
         else:
             kinds.append(kind)
@@ -91,10 +95,8 @@ def check(name: str, own: dict[str, Any]) -> None:
 
 def _empty_cache(folder: Path | None, scratch: Path) -> list[str]:
     """Return a note on a first gradient whose kernels are compiled."""
-    cache = scratch / "cache"
-    first = run("posterior", SMALL[0], "tapegrad", folder or "-", "-", 0, TAPEGRAD_CACHE_DIR=str(cache))[0][
-        "first"
-    ]
+    arguments = SMALL[0], "tapegrad", folder or "-", "-", 0
+    first = run("posterior", *arguments, TAPEGRAD_CACHE_DIR=str(scratch / "cache"))[0]["first"]
     return [f"from an empty cache, the first gradient of {SMALL[0]} takes {first:.3g} s of processor time"]
 
 
@@ -107,67 +109,40 @@ def _seconds(found: Found, kind: str) -> float:
     return float(each["first"] + each["step"] * (own["warm"] + own["steps"] * EFFECTIVE / own["bulk"]))
 
 
-def _ratios(found: dict[str, Found], kind: str, of: Callable[[Found, str], float]) -> list[float]:
-    """Return how many times a rival takes tapegrad's seconds, for each posterior that it has."""
-    return [of(each, kind) / of(each, "tapegrad") for each in found.values() if kind in each]
-
-
-def _targets(found: dict[str, Found]) -> list[Target]:
-    deviation = max(each["tapegrad"]["deviation"] for each in found.values())
-    targets = [
-        Target("largest deviation from the reference draws", deviation, MAX_DEVIATION, "Monte Carlo errors")
-    ]
-    for kind in KINDS[1:]:
-        for what, of in MEASURES:
-            ratios = _ratios(found, kind, of)
-            worst = min(ratios) if ratios else None
-            targets.append(
-                Target(f"{what}: times faster than {TITLES[kind]}, worst", worst, 1.0, "x", at_least=True)
-            )
-    return targets
-
-
 MEASURES: tuple[tuple[str, Callable[[Found, str], float]], ...] = (
     ("a gradient", lambda found, kind: float(found[kind]["gradient"])),
     ("1,000 effective draws", _seconds),
 )
 
 
-def _notes(found: dict[str, Found]) -> list[str]:
-    """Return geometric means, and what is to be known of the sampler."""
-    notes = []
-    for kind in KINDS[1:]:
-        for what, of in MEASURES:
-            if ratios := _ratios(found, kind, of):
-                mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
-                notes.append(
-                    f"{what}: {mean:.3g} times faster than {TITLES[kind]} in the geometric mean of {len(ratios)}"
-                )
-    comparisons = sum(2 * each["tapegrad"]["variables"] for each in found.values())
-    return [*notes, f"{comparisons} means and standard deviations are compared with the reference draws"]
+def _compared(found: dict[str, Found]) -> tuple[list[Target], list[str]]:
+    """Return targets, and notes on how many times a rival takes tapegrad's seconds in the mean."""
+    deviation = max(each["tapegrad"]["deviation"] for each in found.values())
+    targets = [Target("largest deviation from the reference draws", deviation, MAX_DEVIATION, "errors")]
+    count = sum(2 * each["tapegrad"]["variables"] for each in found.values())
+    notes = [f"{count} means and standard deviations are compared with the reference draws"]
+    for kind, (what, of) in product(KINDS[1:], MEASURES):
+        ratios = [of(each, kind) / of(each, "tapegrad") for each in found.values() if kind in each]
+        title = f"{what}: times faster than {TITLES[kind]}"
+        targets.append(Target(f"{title}, worst", min(ratios, default=None), 1.0, "x", at_least=True))
+        if ratios:
+            notes.append(f"{title}: {geometric_mean(ratios):.3g} in the geometric mean of {len(ratios)}")
+    return targets, notes
 
 
 def _table(found: dict[str, Found], kinds: list[str]) -> list[tuple[str, ...]]:
     head = ["posterior", "parameters", "deviation", "effective draws", "divergences", "first gradient"]
-    for kind in kinds:
-        head += [f"{TITLES[kind]}: gradients/s", f"s to {EFFECTIVE:,}"]
-    rows = [tuple(head)]
+    rows = [(*head, *(word for kind in kinds for word in (f"{TITLES[kind]}: gradients/s", "s to 1,000")))]
     for name, each in found.items():
         own = each["tapegrad"]
-        row = [
-            name,
-            str(own["parameters"]),
-            f"{own['deviation']:.1f}",
-            f"{own['bulk']:,.0f}",
-            str(own["diverging"]),
-        ]
-        row.append(f"{own['first']:.2g} s")
+        row = [name, str(own["parameters"]), f"{own['deviation']:.1f}", f"{own['bulk']:,.0f}"]
+        row += [str(own["diverging"]), f"{own['first']:.2g} s"]
         for kind in kinds:
-            row += (
-                [f"{1 / each[kind]['gradient']:,.0f}", f"{_seconds(each, kind):.2g}"]
-                if kind in each
-                else ["", ""]
-            )
+            has = kind in each
+            row += [
+                f"{1 / each[kind]['gradient']:,.0f}" if has else "",
+                f"{_seconds(each, kind):.2g}" if has else "",
+            ]
         rows.append(tuple(row))
     return rows
 

@@ -5,16 +5,16 @@ from typing import Any
 
 from perf.posteriors.mixtures import eight_schools, gp_pois_regr, low_dim_gauss_mix
 from perf.posteriors.model import Model
-from perf.posteriors.regressions import ar_k, diamonds, logearn_interaction
-from perf.posteriors.series import arma, garch, hmm_drive, hmm_example, lotka_volterra, one_compartment
+from perf.posteriors.regressions import ar_k, diamonds, kidscore_momhsiq, logearn_interaction
+from perf.posteriors.series import garch, hmm_drive, hmm_example, lotka_volterra, one_compartment
 
 CASES: dict[str, Callable[[dict[str, Any]], Model]] = {
     "eight_schools-eight_schools_noncentered": eight_schools,
     "hmm_example-hmm_example": hmm_example,
     "earnings-logearn_interaction": logearn_interaction,
+    "kidiq-kidscore_momhsiq": kidscore_momhsiq,
     "diamonds-diamonds": diamonds,
     "arK-arK": ar_k,
-    "arma-arma11": arma,
     "garch-garch11": garch,
     "low_dim_gauss_mix-low_dim_gauss_mix": low_dim_gauss_mix,
     "gp_pois_regr-gp_pois_regr": gp_pois_regr,

@@ -14,7 +14,9 @@ from perf.posteriors.pymc_models import MODELS
 
 KINDS = ("tapegrad", "pymc-numba", "pymc-jax", "stan")
 BACKENDS: dict[str, dict[str, str]] = {"numba": {}, "jax": {"gradient_backend": "jax"}}
-PACKAGES = {"pymc-numba": ("pymc",), "pymc-jax": ("pymc", "jax"), "stan": ("bridgestan",)}
+PACKAGES = {  # and the contenders that need them
+    "tapegrad": KINDS, "nutpie": KINDS, "pymc": KINDS[1:3], "jax": KINDS[2:3], "bridgestan": KINDS[3:],
+}  # fmt: skip
 LIBRARIES = "stan-models"  # folder beside posteriordb, with what `perf.programs.stan_models` makes
 
 

@@ -35,28 +35,17 @@ def _ar_k(pm: Any, pt: Any, data: Data) -> None:
     pm.Normal("y", mean, pm.HalfCauchy("sigma", 2.5), observed=y[order:])
 
 
-def _scan(step: Callable[..., Any], first: Any, rows: Any, *constants: Any) -> Any:
-    """Return the carries of a loop behind the first one."""
-    options = {"outputs_info": [first], "non_sequences": list(constants), "return_updates": False}
-    return importlib.import_module("pytensor").scan(step, sequences=[rows], **options)
-
-
-def _arma(pm: Any, pt: Any, data: Data) -> None:
-    y, mu = pt.as_tensor(data["y"]), pm.Normal("mu", 0, 10)
-    phi, theta = pm.Normal("phi", 0, 2), pm.Normal("theta", 0, 2)
-    first = y[0] - mu - phi * mu
-    later = _scan(
-        lambda change, error, theta: change - theta * error, first, y[1:] - mu - phi * y[:-1], theta
-    )
-    errors = pt.concatenate([first[None], later])
-    pm.Potential("y", pm.logp(pm.Normal.dist(0, pm.HalfCauchy("sigma", 2.5)), errors).sum())
-
-
 def _garch(pm: Any, pt: Any, data: Data) -> None:
     alpha, share, mu = pm.Uniform("alpha1", 0, 1), pm.Uniform("share", 0, 1), pm.Flat("mu")
     squares, first = (pt.as_tensor(data["y"]) - mu) ** 2, pt.as_tensor(np.float64(data["sigma1"] ** 2))
-    constants = pm.HalfFlat("alpha0"), alpha, (1 - alpha) * share
-    later = _scan(lambda square, v, a, b, c: a + b * square + c * v, first, squares[:-1], *constants)
+    constants = [pm.HalfFlat("alpha0"), alpha, (1 - alpha) * share]
+    later = importlib.import_module("pytensor").scan(
+        lambda square, v, a, b, c: a + b * square + c * v,
+        [squares[:-1]],
+        [first],
+        constants,
+        return_updates=False,
+    )
     variances = pt.concatenate([first[None], later])
     pm.Potential("jacobian", pt.log(1 - alpha))
     pm.Normal("y", mu, pt.sqrt(variances), observed=data["y"])
@@ -83,7 +72,6 @@ MODELS: dict[str, Callable[[Any, Any, Data], None]] = {
     "earnings-logearn_interaction": _logearn_interaction,
     "diamonds-diamonds": _diamonds,
     "arK-arK": _ar_k,
-    "arma-arma11": _arma,
     "garch-garch11": _garch,
     "low_dim_gauss_mix-low_dim_gauss_mix": _low_dim_gauss_mix,
     "gp_pois_regr-gp_pois_regr": _gp_pois_regr,

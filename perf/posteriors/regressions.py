@@ -20,6 +20,16 @@ def logearn_interaction(data: dict[str, Any]) -> Model:
     return Model({"beta": Real((4,)), "sigma": Positive()}, density)
 
 
+def kidscore_momhsiq(data: dict[str, Any]) -> Model:
+    """Scores of children by what their mothers have: a degree, and a score (Gelman and Hill 2007)."""
+    design = np.column_stack([np.ones(len(data["mom_hs"])), data["mom_hs"], data["mom_iq"]])
+
+    def density(xp: Any, p: Any) -> Any:
+        return cauchy(xp, p["sigma"], 2.5) + normal(xp, data["kid_score"], design @ p["beta"], p["sigma"])
+
+    return Model({"beta": Real((3,)), "sigma": Positive()}, density)
+
+
 def ar_k(data: dict[str, Any]) -> Model:
     """Autoregression of order K, given its first K values."""
     order, y = data["K"], data["y"]

@@ -34,24 +34,6 @@ def garch(data: dict[str, Any]) -> Model:
     return Model(transforms, density, derived)
 
 
-def arma(data: dict[str, Any]) -> Model:
-    """ARMA(1, 1) whose error before the first value is 0."""
-    y = data["y"]
-
-    def density(xp: Any, p: Any) -> Any:
-        def step(error: Any, change: Any) -> Any:
-            error = change - p["theta"] * error
-            return error, error
-
-        first = y[0] - p["mu"] - p["phi"] * p["mu"]
-        _, later = xp.scan(step, first, y[1:] - p["mu"] - p["phi"] * y[:-1])
-        prior = normal(xp, p["mu"], 0.0, 10.0) + normal(xp, xp.stack([p["phi"], p["theta"]]), 0.0, 2.0)
-        errors = xp.concatenate([xp.reshape(first, (1,)), later])
-        return prior + cauchy(xp, p["sigma"], 2.5) + normal(xp, errors, 0.0, p["sigma"])
-
-    return Model({"mu": Real(), "phi": Real(), "theta": Real(), "sigma": Positive()}, density)
-
-
 # --- two hidden states -----------------------------------------------------------------------------------------------
 
 

@@ -3,8 +3,6 @@
 FOLDER is a copy of posteriordb; the libraries go into a folder beside it. Those that are there are left.
 """
 
-import json
-import resource
 import shutil
 import sys
 from pathlib import Path
@@ -15,25 +13,14 @@ from perf.posteriors.contenders import stan_library
 
 
 def main(folder: str) -> None:
-    """Print the CPU seconds that each of the libraries took."""
-    made, bridgestan = {}, load("bridgestan")
+    """Print each library that is made."""
     for name in CASES:
         library = stan_library(Path(folder), name)
-        if library.exists():
-            continue
-        library.parent.mkdir(exist_ok=True)
-        model = library.name.replace("_model.so", ".stan")
-        written = shutil.copy(Path(folder) / "posterior_database/models/stan" / model, library.parent)
-        began = _seconds()
-        bridgestan.compile_model(written)
-        made[library.name] = _seconds() - began
-    print(json.dumps(made))
-
-
-def _seconds() -> float:
-    """Return the CPU seconds of all processes that have ended."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+        if not library.exists():
+            library.parent.mkdir(exist_ok=True)
+            model = library.name.replace("_model.so", ".stan")
+            written = shutil.copy(Path(folder) / "posterior_database/models/stan" / model, library.parent)
+            print(load("bridgestan").compile_model(written))
 
 
 if __name__ == "__main__":

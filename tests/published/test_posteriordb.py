@@ -32,7 +32,9 @@ DATA: dict[str, dict[str, object]] = {
         "X": np.random.default_rng(0).normal(size=(6, 4)), "Y": SERIES,
     },
     "arK-arK": {"K": 2, "y": SERIES},
-    "arma-arma11": {"y": SERIES},
+    "kidiq-kidscore_momhsiq": {
+        "kid_score": SERIES, "mom_hs": np.array([0.0, 1, 0, 1, 1, 0]), "mom_iq": SERIES[::-1] + 90,
+    },
     "garch-garch11": {"y": SERIES, "sigma1": 0.5},
     "low_dim_gauss_mix-low_dim_gauss_mix": {"y": SERIES - 5},
     "gp_pois_regr-gp_pois_regr": {"x": 4 * np.arange(6.0), "k": np.array([3.0, 1, 0, 2, 7, 4])},
@@ -191,8 +193,8 @@ def test_wrong_answers_are_refused() -> None:
     for wrong in (values * 1.1, values * math.nan):
         with pytest.raises(ArithmeticError, match="the values differ by"):
             refuse("values", wrong, values, 1e-3)
-    with pytest.raises(ArithmeticError, match="the values differ by"):
-        refuse("values", values + 7, values, 1e-3, 0.0)
+    with pytest.raises(ArithmeticError, match="the rows differ by"):
+        refuse("rows", values[None] + 7, values[None], 1e-3)
 
 
 def test_reference_summaries_say_where_they_come_from() -> None:
