@@ -150,14 +150,6 @@ def test_effective_size_of_an_autoregression() -> None:
     assert effective.effective(draws + np.arange(4)[:, None] * 3) < 100  # chains that have not met
 
 
-def test_effective_size_is_that_of_arviz() -> None:
-    arviz = pytest.importorskip("arviz")
-    draws = np.cumsum(np.random.default_rng(1).normal(size=(4, 500)), axis=1) * 0.1 + np.random.default_rng(
-        2
-    ).normal(size=(4, 500))
-    assert np.isclose(effective.bulk(draws), float(np.asarray(arviz.ess(draws))), rtol=0.02)
-
-
 def test_database_is_read(tmp_path: Path) -> None:
     base, name = tmp_path / "posterior_database", "one-two"
     draws = np.random.default_rng(0).normal(size=(4, 100))
