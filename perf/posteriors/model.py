@@ -23,6 +23,8 @@ class Model:
         Log density of constrained parameters, up to a constant.
     derived
         Variables of the reference draws that are functions of the parameters.
+    volume
+        Logarithm of the Jacobian of a derived variable that the reference has in place of a parameter.
     error
         Relative error that differences of the density may have beside Stan's: those of both integrators.
     about
@@ -32,6 +34,7 @@ class Model:
     transforms: Mapping[str, Transform]
     density: Callable[[Any, Parameters], Any]
     derived: Callable[[Any, Parameters], Parameters] = lambda xp, p: {}
+    volume: Callable[[Any, Parameters], Any] = lambda xp, p: 0.0
     error: float = 1e-9
     about: Parameters = field(default_factory=dict)
 
@@ -68,7 +71,7 @@ class Model:
     def log_density(self, xp: Any, u: Parameters) -> Any:
         """Return the log density of unconstrained parameters."""
         values, log_jacobian = self.constrain(xp, u)
-        return self.density(xp, values) + log_jacobian
+        return self.density(xp, values) + log_jacobian + self.volume(xp, values)
 
     def variables(self, xp: Any, u: Parameters) -> Parameters:
         """Return all variables of a trace."""

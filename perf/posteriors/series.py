@@ -28,10 +28,10 @@ def garch(data: dict[str, Any]) -> Model:
         squares = centred**2
         _, later = xp.scan(step, first, squares[:-1])
         variances = xp.concatenate([[first], later])
-        return xp.log(1 - p["alpha1"]) - 0.5 * xp.sum(squares / variances + xp.log(variances))
+        return -0.5 * xp.sum(squares / variances + xp.log(variances))
 
     transforms = {"mu": Real(), "alpha0": Positive(), "alpha1": UnitInterval(), "share": UnitInterval()}
-    return Model(transforms, density, derived)
+    return Model(transforms, density, derived, lambda xp, p: xp.log(1 - p["alpha1"]))
 
 
 # --- two hidden states -----------------------------------------------------------------------------------------------
