@@ -23,6 +23,7 @@ from perf.posteriors.plain import PLAIN, check
 
 CHAINS, POINTS = 4, 16
 OPTIONS = {
+    "target_accept": 0.95,  # as of the reference draws
     "tune": 800,
     "chains": CHAINS,
     "cores": 1,
