@@ -7,7 +7,10 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-PACKAGES = ("tapegrad", "numpy", "numba", "scipy", "torch", "jax", "jaxlib", "autograd", "mygrad", "casadi")
+PACKAGES = (
+    "tapegrad", "numpy", "numba", "scipy", "torch", "jax", "jaxlib", "autograd", "mygrad", "casadi", "cvxpy", "ipyopt",
+    "nutpie", "pymc", "sif2jax",
+)  # fmt: skip
 
 
 def _processor() -> str:

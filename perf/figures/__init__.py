@@ -26,8 +26,8 @@ from perf.figures.memory import MEMORY
 from perf.figures.native import NATIVE
 from perf.figures.odes import ODES
 from perf.figures.operations import OPERATION
-from perf.figures.power_flow import POWER_FLOW
 from perf.figures.posteriordb import POSTERIORDB
+from perf.figures.power_flow import POWER_FLOW
 from perf.figures.profiles import PROFILES
 from perf.figures.propagation import PROPAGATION
 from perf.figures.pymc_models import PYMC_MODELS
