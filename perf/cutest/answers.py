@@ -92,22 +92,17 @@ def by_jax(problem: Problem, at: Directions) -> dict[str, np.ndarray]:
     jax = load("jax")
 
     def all_of_them(start: Any, vector: Any, multipliers: Any) -> dict[str, Any]:
-        lagrangian = (
-            (lambda y: problem.lagrangian(y, multipliers)) if at.multipliers.size else problem.objective
-        )
+        constrained = at.multipliers.size > 0
+        lagrangian = (lambda y: problem.lagrangian(y, multipliers)) if constrained else problem.objective
         value, gradient = jax.value_and_grad(problem.objective)(start)
         product = jax.jvp(jax.grad(lagrangian), (start,), (vector,))[1]
-        found = {
-            "objective": value,
-            "gradient": gradient,
-            "Hessian product": product,
-            "sparse Hessian": product,
-        }
-        if at.multipliers.size:
+        found = {"objective": value, "gradient": gradient}
+        found |= dict.fromkeys(("Hessian product", "sparse Hessian"), product)
+        if constrained:
             found["constraints"], forward = jax.jvp(problem.constraints, (start,), (vector,))
             backward = jax.vjp(problem.constraints, start)[1](multipliers)[0]
-            found |= {"Jacobian product": forward, "sparse Jacobian": forward}
-            found |= {"transposed product": backward, "transposed sparse Jacobian": backward}
+            found |= dict.fromkeys(("Jacobian product", "sparse Jacobian"), forward)
+            found |= dict.fromkeys(("transposed product", "transposed sparse Jacobian"), backward)
         return found
 
     found = jax.jit(all_of_them)(at.start, at.vector, at.multipliers)

@@ -33,21 +33,6 @@ class Array:
     def __iter__(self) -> Iterator["Array"]:
         return map(Array, self.value)
 
-    def __len__(self) -> int:
-        return len(self.value)
-
-    def __bool__(self) -> bool:
-        return bool(self.value)
-
-    def __index__(self) -> int:
-        return operator.index(self.value)
-
-    def __int__(self) -> int:
-        return int(self.value)
-
-    def __float__(self) -> float:
-        return float(self.value)
-
     @property
     def at(self) -> "Updates":
         return Updates(self.value)
@@ -103,6 +88,14 @@ def _method(of: Callable[[Value], Callable[..., Any]]) -> Callable[..., Any]:
 for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and_", "or_", "xor"):
     setattr(Array, f"__{_name.strip('_')}__", _operator(_name, reflected=False))
     setattr(Array, f"__r{_name.strip('_')}__", _operator(_name, reflected=True))
+for _name, _function in {
+    "len": len,
+    "bool": bool,
+    "int": int,
+    "float": float,
+    "index": operator.index,
+}.items():
+    setattr(Array, f"__{_name}__", lambda self, function=_function: function(self.value))
 for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
     setattr(Array, f"__{_name}__", _operator(_name, reflected=False))
 for _name in ("T", "dtype", "ndim", "shape", "size"):
@@ -113,22 +106,25 @@ for _name in ("neg", "pos", "abs", "invert"):
     setattr(Array, f"__{_name}__", _attribute(getattr(operator, _name)))
 
 
+def _mapped(function: Callable[[Any], Any], tree: Any) -> Any:
+    """Return a structure with a function of each of its leaves."""
+    if isinstance(tree, (tuple, list)):
+        return type(tree)(_mapped(function, each) for each in tree)
+    if isinstance(tree, dict):
+        return {key: _mapped(function, each) for key, each in tree.items()}
+    return function(tree)
+
+
 def unwrapped(tree: Any) -> Any:
     """Return a structure with values in the place of arrays."""
-    if isinstance(tree, Array):
-        return tree.value
-    if isinstance(tree, (tuple, list)):
-        return type(tree)(map(unwrapped, tree))
-    return {key: unwrapped(each) for key, each in tree.items()} if isinstance(tree, dict) else tree
+    return _mapped(lambda leaf: leaf.value if isinstance(leaf, Array) else leaf, tree)
 
 
 def wrapped(tree: Any) -> Any:
     """Return a structure with arrays in the place of values."""
-    if isinstance(tree, (np.ndarray, np.generic, tg.Tensor)):
-        return Array(tree)
-    if isinstance(tree, (tuple, list)):
-        return type(tree)(map(wrapped, tree))
-    return {key: wrapped(each) for key, each in tree.items()} if isinstance(tree, dict) else tree
+    return _mapped(
+        lambda leaf: Array(leaf) if isinstance(leaf, (np.ndarray, np.generic, tg.Tensor)) else leaf, tree
+    )
 
 
 def lifted(function: Callable[..., Any]) -> Callable[..., Any]:

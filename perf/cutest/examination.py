@@ -2,17 +2,17 @@
 
 import os
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
 import tapegrad as tg
-from perf.cutest.answers import ByTapegrad, Directions, by_jax, distance, values_of
+from perf.cutest.answers import ByTapegrad, Directions, by_jax, distance, limited, values_of
 from perf.cutest.array import unwrapped, wrapped
 from perf.cutest.loading import Collection, on_jax, on_stand_ins
 from perf.cutest.problem import Problem
@@ -26,6 +26,7 @@ _ONE_THREAD = {
     "OPENBLAS_NUM_THREADS": "1",
     "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1",
 }
+_LONGEST = 90.0  # CPU seconds for what is asked of a problem beside its quantities
 TOLERANCE = 1e-10  # of a quantity, in parts of its largest element
 _COPIES: list[Collection] = []  # of a worker: on the stand-ins, on JAX
 
@@ -51,7 +52,7 @@ class Examination:
 def examine_all(problems: Sequence[str], timed: frozenset[str], workers: int) -> list[Examination]:
     """Examine problems, with a line of progress now and then."""
     with (
-        _environment(_ONE_THREAD),
+        mock.patch.dict(os.environ, _ONE_THREAD),
         ProcessPoolExecutor(workers, get_context("spawn"), initializer=_prepare, initargs=(workers,)) as pool,
     ):
         found = [pool.submit(examine, where, where in timed) for where in problems]
@@ -90,18 +91,8 @@ def _examine(found: Examination, ours: Any, theirs: Any, timed: bool) -> None:
     arrays = {name: value for name, value in values.items() if not isinstance(value, str)}
     found.distances = {name: distance(value, answers[name]) for name, value in arrays.items()}
     differing = {name: arrays[name] for name, gap in found.distances.items() if not gap <= TOLERANCE}
-    found.opinions = opinions(ours, at, differing, answers)
+    with limited(_LONGEST):
+        found.opinions = opinions(ours, at, differing, answers)
     if timed:
-        found.times = times(by_ours, by_theirs, at, answers)
-
-
-@contextmanager
-def _environment(variables: dict[str, str]) -> Iterator[None]:
-    """Set variables for processes that start in the block."""
-    kept = {name: os.environ.get(name) for name in variables}
-    os.environ.update(variables)
-    try:
-        yield
-    finally:
-        for name, value in kept.items():
-            os.environ.pop(name) if value is None else os.environ.update({name: value})
+        with limited(_LONGEST):
+            found.times = times(by_ours, by_theirs, at, answers)

@@ -10,6 +10,7 @@ import tapegrad as tg
 from perf.cutest.answers import ByTapegrad, Directions
 from perf.cutest.problem import Problem
 from perf.peers import load
+from perf.peers.base import one
 from perf.timer import Budget, Contender, race
 
 BUDGET = Budget(batch=0.002, contender=0.08, rounds=(5, 25))
@@ -47,8 +48,8 @@ def _by_tapegrad(quantity: str, problem: Problem, at: Directions) -> list[Conten
         function, given = tg.hvp(found.lagrangian), (at.start, at.vector)
     compiled = tg.compile(function, given)
     return [
-        Contender(COMPILED, lambda: compiled(*given), _read),
-        Contender(REPLAYED, lambda: function(*given), _read),
+        Contender(COMPILED, lambda: compiled(*given), one),
+        Contender(REPLAYED, lambda: function(*given), one),
     ]
 
 
@@ -63,8 +64,8 @@ def _by_jax(quantity: str, problem: Problem, at: Directions) -> list[Contender]:
         compiled = jax.jit(lambda y, vector: jax.jvp(slope, (y,), (vector,))[1])
     placed = [jax.device_put(each) for each in given]
     return [
-        Contender(JAX, lambda: np.asarray(compiled(*given)), _read),
-        Contender(ON_DEVICE, lambda: jax.block_until_ready(compiled(*placed)), _read),
+        Contender(JAX, lambda: np.asarray(compiled(*given)), one),
+        Contender(ON_DEVICE, lambda: jax.block_until_ready(compiled(*placed)), one),
     ]
 
 
@@ -72,7 +73,3 @@ def _lagrangian(problem: Problem, at: Directions) -> Callable[[Any], Any]:
     if not at.multipliers.size:
         return problem.objective
     return lambda y: problem.lagrangian(y, at.multipliers)
-
-
-def _read(result: Any) -> tuple[np.ndarray]:
-    return (np.asarray(result),)
