@@ -16,7 +16,6 @@ from perf.figures.fits import FITS
 from perf.figures.functions import FUNCTIONS
 from perf.figures.fusion import FUSION
 from perf.figures.gradbench import GRADBENCH
-from perf.figures.interior_points import INTERIOR_POINTS
 from perf.figures.interpolation import INTERPOLATION
 from perf.figures.lanes import LANES
 from perf.figures.latency import LATENCY
@@ -73,7 +72,6 @@ FIGURES: dict[str, Figure] = {
         *MATHEMATICS_FIGURES,
         *DERIVATIVES,
         *SPARSE_DERIVATIVES,
-        *INTERIOR_POINTS,
         *POWER_FLOW,
         *LANES,
         *FITS,

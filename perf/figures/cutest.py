@@ -94,28 +94,20 @@ def _notes(found: list[Examination]) -> list[str]:
         "largest element; JAX is called with NumPy's arrays, and its results are made such",
     ]
     for quantity in QUANTITIES:
-        device = _mean(ratios(found, quantity, COMPILED, ON_DEVICE).values())
-        slowest = ratios(found, quantity, COMPILED, JAX).items()
-        notes.append(
-            f"{quantity}: {device or 0:.3g} of JAX's time on its own arrays, geometric mean, compiled"
-        )
-        notes.append(f"{quantity}: slowest, compiled, times JAX's: {_listed(slowest, '{0} {1:.2g}')}")
+        device = _mean(ratios(found, quantity, COMPILED, ON_DEVICE).values()) or 0
+        slowest = list(ratios(found, quantity, COMPILED, JAX).items())[:10]
+        notes.append(f"{quantity}: {device:.3g} of JAX's time on its own arrays, geometric mean, compiled")
+        listed = ", ".join(f"{name} {ratio:.2g}" for name, ratio in slowest)
+        notes.append(f"{quantity}: slowest, compiled, times JAX's: {listed}")
     notes += _grouped("does not run", ((each.error, each.name) for each in found if not each.distances))
+    notes += _grouped("stopped", ((each.error, each.name) for each in found if each.error and each.distances))
     notes += _grouped(
-        "not timed", ((each.error, each.name) for each in found if each.error and each.distances)
+        "no answer", ((f"{name}, {why}", each.name) for each in found for name, why in each.failures.items())
     )
-    for each in found:
-        notes += [f"{each.name}, {name}: {why}" for name, why in each.failures.items()]
+    said = [(right, name, each.name) for each in found for name, right in each.opinions.items()]
     for right in ("JAX", "neither", "tapegrad"):
-        notes += _grouped(
-            f"differences, right is {right}",
-            ((name, each.name) for each in found for name, said in each.opinions.items() if said == right),
-        )
+        notes += _grouped(f"differences, right is {right}", (item[1:] for item in said if item[0] == right))
     return notes
-
-
-def _listed(items: Iterable[tuple[object, ...]], form: str) -> str:
-    return ", ".join(form.format(*item) for item in list(items)[:10])
 
 
 def _grouped(title: str, reasons: Iterable[tuple[str, str]]) -> list[str]:

@@ -40,9 +40,8 @@ def _measure(settings: Settings) -> Outcome:
         draws, started = settings.fewer(DRAWS, QUICK_DRAWS), {}
         with ThreadPoolExecutor(WORKERS) as pool:
             for name in names:
-                started[name] = pool.submit(
-                    _posterior, name, kinds, folder, Path(scratch) / f"{name}.npz", draws
-                )
+                points = Path(scratch) / f"{name}.npz"
+                started[name] = pool.submit(_posterior, name, kinds, folder, points, draws)
             found = {name: each.result() for name, each in started.items()}
         if not settings.quick:
             notes += _empty_cache(folder, Path(scratch))
@@ -57,12 +56,10 @@ def _kinds(settings: Settings) -> tuple[list[str], list[str]]:
         raise Unavailable(f"{', '.join(needed)}: not installed, or left out")
     kinds, notes = ["tapegrad"], []
     for kind in KINDS[1:]:
-        lacks = [
-            package for package, kinds_of_it in PACKAGES.items() if package in missing and kind in kinds_of_it
-        ]
+        lacks = [package for package in sorted(missing) if kind in PACKAGES[package]]
         if settings.quick or lacks:
             notes.append(
-                f"{TITLES[kind]}: {', '.join(lacks) or 'not in a quick run'}{' not installed' * bool(lacks)}"
+                f"{TITLES[kind]}: {'not installed: ' + ', '.join(lacks) if lacks else 'not in a quick run'}"
             )
         else:
             kinds.append(kind)
@@ -88,9 +85,8 @@ def _posterior(name: str, kinds: list[str], folder: Path | None, points: Path, d
 def check(name: str, own: dict[str, Any]) -> None:
     """Refuse draws whose means or standard deviations are not those of the reference draws."""
     if not own["deviation"] <= MAX_DEVIATION:
-        raise AssertionError(
-            f"{name}: {own['worst']} is {own['deviation']:.1f} Monte Carlo errors off the reference draws"
-        )
+        off = f"{own['worst']} is {own['deviation']:.1f} Monte Carlo errors off the reference draws"
+        raise AssertionError(f"{name}: {off}")
 
 
 def _empty_cache(folder: Path | None, scratch: Path) -> list[str]:
@@ -138,11 +134,12 @@ def _table(found: dict[str, Found], kinds: list[str]) -> list[tuple[str, ...]]:
         row = [name, str(own["parameters"]), f"{own['deviation']:.1f}", f"{own['bulk']:,.0f}"]
         row += [str(own["diverging"]), f"{own['first']:.2g} s"]
         for kind in kinds:
-            has = kind in each
-            row += [
-                f"{1 / each[kind]['gradient']:,.0f}" if has else "",
-                f"{_seconds(each, kind):.2g}" if has else "",
-            ]
+            cells = (
+                (f"{1 / each[kind]['gradient']:,.0f}", f"{_seconds(each, kind):.2g}")
+                if kind in each
+                else ("", "")
+            )
+            row += cells
         rows.append(tuple(row))
     return rows
 

@@ -47,10 +47,7 @@ def _solve(rates: Any, span: Any, first: Any, *rest: Any, **options: Any) -> Any
 
 
 PLAIN = SimpleNamespace(
-    **{
-        name: getattr(np, name)
-        for name in ["exp", "log", "log1p", "sqrt", "sum", "cumsum", "concatenate", "reshape", "stack"]
-    },
+    **{name: getattr(np, name) for name in _SAME},
     sigmoid=_sigmoid,
     logaddexp=_logaddexp,
     scan=_scan,

@@ -2,6 +2,7 @@
 
 import importlib
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -39,13 +40,8 @@ def _garch(pm: Any, pt: Any, data: Data) -> None:
     alpha, share, mu = pm.Uniform("alpha1", 0, 1), pm.Uniform("share", 0, 1), pm.Flat("mu")
     squares, first = (pt.as_tensor(data["y"]) - mu) ** 2, pt.as_tensor(np.float64(data["sigma1"] ** 2))
     constants = [pm.HalfFlat("alpha0"), alpha, (1 - alpha) * share]
-    later = importlib.import_module("pytensor").scan(
-        lambda square, v, a, b, c: a + b * square + c * v,
-        [squares[:-1]],
-        [first],
-        constants,
-        return_updates=False,
-    )
+    scan = partial(importlib.import_module("pytensor").scan, return_updates=False)
+    later = scan(lambda square, v, a, b, c: a + b * square + c * v, [squares[:-1]], [first], constants)
     variances = pt.concatenate([first[None], later])
     pm.Potential("jacobian", pt.log(1 - alpha))
     pm.Normal("y", mu, pt.sqrt(variances), observed=data["y"])
@@ -60,10 +56,10 @@ def _low_dim_gauss_mix(pm: Any, pt: Any, data: Data) -> None:
 
 def _gp_pois_regr(pm: Any, pt: Any, data: Data) -> None:
     squares, rho = (data["x"][:, None] - data["x"]) ** 2, pm.Gamma("rho", 25, 4)
-    covariance = pm.HalfNormal("alpha", 2) ** 2 * pt.exp(-0.5 * squares / rho**2) + JITTER * np.eye(
-        len(squares)
+    covariance = pm.HalfNormal("alpha", 2) ** 2 * pt.exp(-0.5 * squares / rho**2)
+    f = pt.linalg.cholesky(covariance + JITTER * np.eye(len(squares))) @ pm.Normal(
+        "f_tilde", shape=len(squares)
     )
-    f = pt.linalg.cholesky(covariance) @ pm.Normal("f_tilde", shape=len(squares))
     pm.Poisson("k", pt.exp(f), observed=data["k"].astype(int))
 
 

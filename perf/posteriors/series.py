@@ -62,9 +62,8 @@ def hmm_example(data: dict[str, Any]) -> Model:
 
     def density(xp: Any, p: Any) -> Any:
         values = [-0.5 * (y - p["mu"][k]) ** 2 for k in range(2)]
-        return normal(xp, p["mu"], np.array([3.0, 10.0])) + _forward(
-            xp, values[0], values[1], (p["theta1"], p["theta2"])
-        )
+        rows = p["theta1"], p["theta2"]
+        return normal(xp, p["mu"], np.array([3.0, 10.0])) + _forward(xp, values[0], values[1], rows)
 
     return Model({"mu": PositiveOrdered((2,)), "theta1": Simplex((1,)), "theta2": Simplex((1,))}, density)
 
@@ -77,11 +76,8 @@ def hmm_drive(data: dict[str, Any]) -> Model:
         phi, rate, rows = p["phi"], p["lambda"], (p["theta1"], p["theta2"])
         values = [xp.log(phi[k]) + xp.log(rate[k]) - phi[k] * u - rate[k] * v for k in range(2)]
         priors = normal(xp, phi, np.array([0.0, 3.0])) + normal(xp, rate, np.array([0.0, 3.0]))
-        return (
-            priors
-            + sum(xp.sum(a * xp.log(row)) for a, row in zip(prior, rows, strict=True))
-            + _forward(xp, values[0], values[1], rows)
-        )
+        priors = priors + sum(xp.sum(a * xp.log(row)) for a, row in zip(prior, rows, strict=True))
+        return priors + _forward(xp, values[0], values[1], rows)
 
     pairs = dict.fromkeys(("phi", "lambda"), PositiveOrdered((2,)))
     return Model(pairs | dict.fromkeys(("theta1", "theta2"), Simplex((1,))), density)
@@ -100,14 +96,9 @@ def lotka_volterra(data: dict[str, Any]) -> Model:
 
     def density(xp: Any, p: Any) -> Any:
         theta, first, sigma = p["theta"], p["z_init"], p["sigma"]
+        constants = tuple(theta[k] for k in range(4))
         found = xp.integrate.solve_ivp(
-            rates,
-            (0.0, times[-1]),
-            first,
-            "DOP853",
-            times,
-            args=tuple(theta[k] for k in range(4)),
-            **TOLERANCES,
+            rates, (0.0, times[-1]), first, "DOP853", times, args=constants, **TOLERANCES
         )
         prior = normal(xp, theta, means, sds) + log_normal(xp, xp.log(sigma), -1.0, 1.0)
         prior = prior + log_normal(xp, xp.log(first), np.log(10), 1.0)

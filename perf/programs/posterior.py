@@ -22,15 +22,10 @@ from perf.posteriors.model import Model
 from perf.posteriors.plain import PLAIN, check
 
 CHAINS, POINTS = 4, 16
-OPTIONS = {
-    "target_accept": 0.95,  # as of the reference draws
-    "tune": 800,
-    "chains": CHAINS,
-    "cores": 1,
-    "seed": 7,
-    "store_unconstrained": True,
+OPTIONS = {  # the rate of acceptance is that of the reference draws
+    "target_accept": 0.95, "tune": 800, "chains": CHAINS, "cores": 1, "seed": 7, "store_unconstrained": True,
     "progress_bar": False,
-}
+}  # fmt: skip
 AGREEMENT = 1e-8  # of gradients, and of differences of log densities, beside the largest of them
 
 

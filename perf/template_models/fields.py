@@ -83,20 +83,3 @@ def survival_on_a_map(data: Arrays) -> Density:
         return prior + tg.sum(hazard - dead * (eta + p["log_omega"] + (omega - 1.0) * np.log(time)))
 
     return nll
-
-
-def counts_on_a_grid(data: Arrays) -> Density:
-    """Return Poisson counts on a grid of four dimensions, with a field autoregressive in each of them."""
-
-    def nll(p: Arrays) -> Any:
-        eta, phi = p["eta"], np.tanh(p["transf_phi"])
-        white, narrow = eta, np.sqrt(1.0 - phi**2)
-        for axis in range(eta.ndim):
-            moved = np.moveaxis(white, axis, 0)
-            moved = np.concatenate([moved[:1], (moved[1:] - phi * moved[:-1]) / narrow])
-            white = np.moveaxis(moved, 0, axis)
-        scales = sum(eta.size * (1.0 - 1.0 / side) for side in eta.shape) * np.log(narrow[0])
-        prior = 0.5 * tg.sum(white**2) + scales + 0.5 * eta.size * _LOG_2_PI
-        return prior + tg.sum(np.exp(eta)) - tg.sum(data["N"] * eta.ravel(order="F"))
-
-    return nll

@@ -82,12 +82,11 @@ def test_whole_run_asks_for_the_clone() -> None:
 
 # --- densities beside SciPy's, written the long way ------------------------------------------------------------------
 
-RNG = np.random.default_rng(3)
 LOGPDF = scipy.stats.multivariate_normal.logpdf
 
 
-def test_correlated_walks_are_normal() -> None:
-    u, observed, rho = RNG.normal(size=(3, 5)), RNG.normal(size=(3, 5)), 0.6
+def test_correlated_walks_are_normal(rng: np.random.Generator) -> None:
+    u, observed, rho = rng.normal(size=(3, 5)), rng.normal(size=(3, 5)), 0.6
     sds, noise = np.array([0.5, 1.0, 2.0]), np.array([0.7, 1.1, 0.9])
     covariance = rho ** np.abs(np.subtract.outer(range(3), range(3))) * np.outer(sds, sds)
     wanted = -LOGPDF(u[:, 0], np.zeros(3), np.eye(3))
@@ -98,29 +97,17 @@ def test_correlated_walks_are_normal() -> None:
     assert MODELS["mvrw_sparse"]({"obs": observed})(p) == pytest.approx(wanted, rel=1e-12)
 
 
-def test_fields_are_normal() -> None:
-    phi, eta = 0.7, RNG.normal(size=(2, 3, 2, 2))
-    covariance = np.ones((1, 1))
-    for side in eta.shape:
-        covariance = np.kron(covariance, phi ** np.abs(np.subtract.outer(range(side), range(side))))
-    counts = RNG.poisson(2.0, eta.size)
-    rate = eta.ravel(order="F")
-    wanted = np.sum(np.exp(rate) - counts * rate) - LOGPDF(eta.ravel(), np.zeros(eta.size), covariance)
-    found = MODELS["ar1_4D"]({"N": counts})({"eta": eta, "transf_phi": np.arctanh([phi])})
-    assert found == pytest.approx(wanted, rel=1e-12)
-
-
-def test_field_on_a_mesh_is_normal() -> None:
+def test_field_on_a_mesh_is_normal(rng: np.random.Generator) -> None:
     steps = np.diff(np.eye(5), axis=0)
     parts = {
         "spde.M0": np.eye(5),
         "spde.M1": steps.T @ steps,
         "spde.M2": (steps.T @ steps) @ (steps.T @ steps),
     }
-    x, kappa, tau, omega = RNG.normal(size=5), 1.3, 0.8, 0.6
+    x, kappa, tau, omega = rng.normal(size=5), 1.3, 0.8, 0.6
     precision = kappa**4 * parts["spde.M0"] + 2 * kappa**2 * parts["spde.M1"] + parts["spde.M2"]
     data = {
-        "time": np.array([0.5, 2.0, 3.0]), "notcens": np.array([1.0, 0.0, 1.0]), "X": RNG.normal(size=(3, 2)),
+        "time": np.array([0.5, 2.0, 3.0]), "notcens": np.array([1.0, 0.0, 1.0]), "X": rng.normal(size=(3, 2)),
         "meshidxloc": np.array([0, 3, 4]),
     }  # fmt: skip
     beta = np.array([0.2, -0.4])
