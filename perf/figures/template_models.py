@@ -3,7 +3,6 @@
 import json
 import sys
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy as np
 from perf.figures.base import Figure, Outcome, Settings, Target
 from perf.peers import Unavailable
 from perf.processes import run
+from perf.quantities import quantity
 from perf.template_models.by_r import check_installed, compiled, measured
 
 EXAMPLES = (
@@ -75,12 +75,8 @@ def _theirs(folder: Path) -> Row:
     return {f"r_{key}": numbers[key][0] for key in ("make", "first", "fit", "evaluation", "report", "shift")}
 
 
-def _of_evaluation(row: Row) -> float:
-    return float(row["evaluation"] / row["r_evaluation"])
-
-
-def _of_fit(row: Row) -> float:
-    return float(row["fit"] / row["r_fit"])
+def _ratio(row: Row, what: str) -> float:
+    return float(row[what] / row[f"r_{what}"])
 
 
 def _whole(row: Row) -> float | None:
@@ -90,51 +86,39 @@ def _whole(row: Row) -> float | None:
 
 
 def _differences(rows: list[Row]) -> list[Target]:
+    limits = {
+        "value_off": ("objective values", 1e-8), "shift": ("estimates, in standard errors", 1e-5),
+        "wider": ("standard errors", 1e-5),
+    }  # fmt: skip
     return [
-        Target("largest difference of objective values", max(row["value_off"] for row in rows), 1e-8, ""),
-        Target(
-            "largest difference of estimates, in standard errors", max(row["shift"] for row in rows), 1e-5, ""
-        ),
-        Target("largest difference of standard errors", max(row["wider"] for row in rows), 1e-5, ""),
+        Target(f"largest difference of {what}", max(row[key] for row in rows), limit, "")
+        for key, (what, limit) in limits.items()
     ]
 
 
 def _ratios(rows: list[Row]) -> list[Target]:
     found = []
-    for what, ratio in (("an evaluation with its gradient", _of_evaluation), ("a fit", _of_fit)):
-        ratios = [ratio(row) for row in rows]
+    for key, what in (("evaluation", "an evaluation with its gradient"), ("fit", "a fit")):
+        ratios = [_ratio(row, key) for row in rows]
         mean = float(np.exp(np.mean(np.log(ratios))))
-        found += [
-            Target(f"{what}: times TMB's, worst", max(ratios), 1.0, "x"),
-            Target(f"{what}: times TMB's, geometric mean", mean, 1.0, "x"),
-        ]
-    whole = [each for each in map(_whole, rows) if each is not None]
-    return [
-        *found,
-        Target("from the model to its fit, TMB's compile included, worst", max(whole), 1 / 20, "x"),
-    ]
+        found.append(Target(f"{what}: times TMB's, worst", max(ratios), 1.0, "x"))
+        found.append(Target(f"{what}: times TMB's, geometric mean", mean, 1.0, "x"))
+    whole = max(each for each in map(_whole, rows) if each is not None)
+    return [*found, Target("from the model to its fit, TMB's compile included, worst", whole, 1 / 20, "x")]
 
 
 def _line(row: Row) -> tuple[str, ...]:
     """Return a row of the table; columns of TMB are empty where it did not run."""
 
-    def cell(key: str, form: Callable[[float], str]) -> str:
-        return form(row[key]) if row.get(key) is not None else ""
+    def cells(*keys: str) -> list[str]:
+        return ["" if row.get(key) is None else quantity(row[key], "s") for key in keys]
 
-    ratios: tuple[float | None, ...] = (None,) * 3
-    if "r_fit" in row:
-        ratios = _of_evaluation(row), _of_fit(row), _whole(row)
+    ratios = (_ratio(row, "evaluation"), _ratio(row, "fit"), _whole(row)) if "r_fit" in row else (None,) * 3
     return (
         row["name"], f"{row['parameters']:.0f} + {row['effects']:.0f}",
-        *(cell(key, _seconds) for key in ("compile", "r_evaluation", "r_fit", "r_report")),
-        *(cell(key, _seconds) for key in ("first", "evaluation", "fit", "report")),
-        *("" if each is None else f"{each:.2g}" for each in ratios),
-        *(cell(key, "{:.0e}".format) for key in ("shift", "wider")),
+        *cells("compile", "r_evaluation", "r_fit", "r_report", "first", "evaluation", "fit", "report"),
+        *("" if each is None else f"{each:.2g}" for each in ratios), f"{row['shift']:.0e}", f"{row['wider']:.0e}",
     )  # fmt: skip
-
-
-def _seconds(spent: float) -> str:
-    return f"{spent:.3g} s" if spent >= 1 else f"{1e3 * spent:.3g} ms"
 
 
 def _notes(rows: list[Row], versions: str, empty: float) -> list[str]:
