@@ -44,7 +44,38 @@ def aliases(p, d):
     return tg.sum(residual * residual) / t.shape[0]
 
 
+def inner_function(p, d):
+    def residual(t, y):
+        return model(p, t) - y
+
+    return tg.sum(residual(d.t, d.y) ** 2)
+
+
+def lambda_in_a_variable(p, d):
+    scale = lambda a: p[0] * a  # noqa: E731
+    return tg.sum(scale(d.t)) + tg.sum(scale(d.y))
+
+
+def method_in_a_variable(p, d):
+    terms = []
+    add = terms.append
+    add(tg.sum(p[0] * d.t))
+    add(tg.sum(p[1] * d.y))
+    return terms[0] + terms[1]
+
+
+def generator_function(p, d):
+    def pairs():
+        yield d.t, d.y
+
+    return sum(tg.sum(p[0] * a - b) for a, b in pairs())
+
+
 OPERANDS = {
+    "inner function": inner_function,
+    "lambda in a variable": lambda_in_a_variable,
+    "method in a variable": method_in_a_variable,
+    "inner generator": generator_function,
     "attribute": lambda p, d: tg.sum((model(p, d.t) - d.y) ** 2),
     "property": lambda p, d: tg.sum(model(p, d.times)),
     "entry of a dict": lambda p, d: tg.sum(model(p, d.table["t"]) - d.table["y"]),
@@ -118,7 +149,123 @@ def in_a_block(p, d):
     return tg.sum(p) * y.max()
 
 
+def read_by(kind):
+    """A function that reads an element by functions and methods that it makes itself, and keeps in variables."""
+
+    def function(p, d):
+        def first(array=d.y):
+            return array[0]
+
+        def deep(k):
+            return d.y[0] if k == 0 else deep(k - 1)
+
+        def each():
+            for y in [d.y]:
+                yield y[0]
+
+        def decorated(inner):
+            def outer(*args):
+                return inner(*args)
+
+            return outer
+
+        @decorated
+        def through(array):
+            return array[0]
+
+        def passed(inner, array):
+            return inner(array)
+
+        class Own:
+            held = d.y
+
+            def read(self):
+                return self.held[0]
+
+        value, get, pop, rows = 0.0, d.table.get, [d.y].pop, {}
+
+        def assign():
+            nonlocal value
+            value = d.y[0]
+
+        assign()
+        put, own, take = rows.setdefault, Own(), lambda array: array[0]
+        put("y", d.y)
+        read = own.read
+        ways = {
+            "default": lambda: first(),
+            "recursion": lambda: deep(2),
+            "generator": lambda: next(each()),
+            "decorator": lambda: through(d.y),
+            "function passed on": lambda: passed(take, d.y),
+            "nonlocal variable": lambda: value,
+            "method of a dict": lambda: rows["y"][0] + 0.0 * get("y")[0],
+            "method of a list": lambda: pop()[0],
+            "method of a class": lambda: read(),
+            "called by map": lambda: next(map(take, [d.y])),
+            "partial": lambda: functools.partial(take, d.y)(),
+            "kept in a list": lambda: [take][0](d.y),
+            "ufunc's method": lambda: np.add.reduce(d.y),
+        }
+        return tg.sum(p) * ways[kind]()
+
+    return function
+
+
+MADE = (
+    "default", "recursion", "generator", "decorator", "function passed on", "nonlocal variable", "method of a dict",
+    "method of a list", "method of a class", "called by map", "partial", "kept in a list", "ufunc's method",
+)  # fmt: skip
+
+
+def one_way(p, d):
+    """The same with no other way beside, so that nothing else makes its contents compared."""
+
+    def take(array):
+        return array[0]
+
+    return tg.sum(p) * take(d.y)
+
+
+def one_method(p, d):
+    read = d.y.item
+    return tg.sum(p) * read(0)
+
+
+def one_of_its_own(p, d):
+    kept = []
+    add = kept.append
+    add(d.y)
+    return tg.sum(p) * kept[0][0]
+
+
+def one_made(p, d):
+    def maker(array):
+        def inner():
+            return array[0]
+
+        return inner
+
+    first, second = maker(d.t), maker(d.y)
+    return tg.sum(p) * (second() + 0.0 * first())
+
+
+def one_of_two(p, d):
+    """Two receivers of one method, one after the other in the same variable."""
+    total = 0.0
+    for array in (d.t, d.y):
+        read = array.item
+        total = total + read(0)
+    return tg.sum(p) * total
+
+
 PLAIN = {
+    **{f"made inside: {kind}": read_by(kind) for kind in MADE},
+    "inner function": one_way,
+    "method in a variable": one_method,
+    "method of its own list": one_of_its_own,
+    "function that another one makes": one_made,
+    "methods of two arrays": one_of_two,
     "context manager": through_with,
     "__enter__": through_enter,
     "exception": caught,

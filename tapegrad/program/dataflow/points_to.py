@@ -50,6 +50,12 @@ class BoundMethod:
         self.function = function
         self.owner = owner
 
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What is equal for the same method of the same receiver, however often the code is followed."""
+        named = isinstance(self.function, str)
+        return type(self), self.function if named else id(self.function), id(self.owner)
+
 
 class PropertyAccess(BoundMethod):
     """A property access: receiver and getter."""
@@ -61,14 +67,18 @@ class Local:
     def __init__(self, code: types.CodeType) -> None:
         self.code = code
 
+    @property
+    def key(self) -> tuple[object, ...]:
+        return Local, id(self.code)
 
-PointsTo = dict[int, Any]  # objects by their ids
+
+PointsTo = dict[Any, Any]  # objects by their ids; what stands for an object that the code makes, by its key
 
 
 def lead(*objects: Any) -> PointsTo:
     """Return the points-to set of these objects."""
     return {
-        id(object_): object_
+        object_.key if isinstance(object_, Local | BoundMethod) else id(object_): object_
         for object_ in map(original, objects)
         if not issubclass(type(object_), _SCALARS) and not is_dead(object_)
     }
