@@ -64,9 +64,11 @@ class Example:
 
     @property
     def bounds(self) -> dict[str, tuple[float, float]]:
-        """The driver's bounds of each parameter, the widest of its elements."""
+        """The driver's bounds of each parameter, the widest of its elements; none beyond which the optimum is."""
         lower, upper = self.results["lower"], self.results["upper"]
-        return {name: (min(lower[name]), max(upper[name])) for name in lower}
+        found = {name: (min(lower[name]), max(upper[name])) for name in lower}
+        best = self.results["estimates"]
+        return {name: (a, b) for name, (a, b) in found.items() if a < min(best[name]) and max(best[name]) < b}
 
     def check_evaluations(self, evaluate: Callable[[np.ndarray], tuple[float, np.ndarray]]) -> float:
         """Check values and gradients; return the largest relative difference of values."""

@@ -122,7 +122,7 @@ def test_cells_and_targets() -> None:
     }
     cells = [_cell(row, tool) for tool in row]
     assert cells == ["2 s", "1.50", "0.50", "wrong, 0 of 1 valid", "-", "timeout"]
-    targets = _targets({"lse": row}, list(row))
+    targets = _targets({"lse": row}, list(row)[1:])
     assert [(each.measured, each.limit) for each in targets] == [
         (1, 12),
         (1, 1),
