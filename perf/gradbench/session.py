@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from threading import Timer
+from time import perf_counter
 from typing import IO, Any
 
 ALIKE = ("saddle", "particle")  # functions that are ways to one answer, of which GradBench counts the fastest
@@ -69,14 +70,14 @@ def converse(of_eval: Speaker, of_tool: Speaker, folder: Path, limit: float) -> 
     evaluations: dict[int, Evaluation] = {}
     with tempfile.TemporaryFile("w+") as complaints:
         processes = [each.start(folder, complaints) for each in (of_eval, of_tool)]
-        watches = [Timer(limit, each.kill) for each in processes]
+        watches, deadline = [Timer(limit, each.kill) for each in processes], perf_counter() + limit
         for watch in watches:
             watch.start()
         try:
             answered = _forward(processes, evaluations) and not processes[0].wait()
         except (BrokenPipeError, json.JSONDecodeError):
             answered = False
-        in_time = watches[0].is_alive()
+        in_time = perf_counter() < deadline
         for watch, each in zip(watches, processes, strict=True):
             watch.cancel()
             each.kill()
