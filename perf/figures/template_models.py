@@ -16,7 +16,6 @@ from perf.template_models.by_r import check_installed, compiled, measured
 
 EXAMPLES = (
     "linreg", "longlinreg", "nmix", "orange_big", "socatt", "thetalog", "sde_linear", "mvrw_sparse", "spatial",
-    "spde",
 )  # fmt: skip
 MIXED, SHIPPED = ("sleepstudy", "cbpp"), ("thetalog", "sleepstudy", "cbpp")
 _HOW = "git clone https://github.com/kaskr/adcomp"

@@ -21,7 +21,7 @@ MODELS: dict[str, Callable[..., Density]] = {
     "linreg": groups.line, "longlinreg": groups.line, "nmix": groups.counted_with_gaps,
     "orange_big": groups.growing_trees, "socatt": groups.ordered_answers, "cbpp": groups.herds,
     "sleepstudy": groups.drivers, "thetalog": fields.theta_logistic, "sde_linear": fields.linear_diffusion,
-    "mvrw_sparse": fields.correlated_walks, "spatial": fields.counts_on_a_map, "spde": fields.survival_on_a_map,
+    "mvrw_sparse": fields.correlated_walks, "spatial": fields.counts_on_a_map,
 }  # fmt: skip
 # L-BFGS-B, for BFGS leaves the sleepstudy's start for a spread of zero. By default it stops half way to 1e-5.
 _TIGHT = {"ftol": 1e-15, "gtol": 1e-7}

@@ -3,11 +3,10 @@
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 
 import tapegrad as tg
 from perf.template_models.groups import Arrays, Density
-from tapegrad.linalg import SparseCholesky, solve_triangular
+from tapegrad.linalg import solve_triangular
 from tapegrad.stats import norm
 
 _LOG_2_PI = float(np.log(2 * np.pi))
@@ -61,25 +60,5 @@ def counts_on_a_map(data: Arrays) -> Density:
         white = solve_triangular(lower, u, lower=True)
         prior = 0.5 * tg.sum(white**2) + tg.sum(np.log(np.diagonal(lower))) + 0.5 * u.size * _LOG_2_PI
         return prior + tg.sum(np.exp(eta) - data["y"] * eta)
-
-    return nll
-
-
-def survival_on_a_map(data: Arrays) -> Density:
-    """Return Weibull survival times, some censored, with a Matern field by its sparse precision on a mesh."""
-    parts = [data[f"spde.M{k}"] for k in range(3)]
-    cholesky = SparseCholesky(scipy.sparse.csr_array(sum(abs(part) for part in parts)))
-    entries = [part[cholesky.rows, cholesky.columns] for part in parts]
-    place, dead, time = data["meshidxloc"].astype(int), data["notcens"], data["time"]
-
-    def nll(p: Arrays) -> Any:
-        squared, omega = np.exp(2.0 * p["log_kappa"]), np.exp(p["log_omega"])
-        precision = squared**2 * entries[0] + 2.0 * squared * entries[1] + entries[2]
-        x, factor = p["x"], cholesky.factor(precision)
-        quadratic = tg.sum(precision * x[cholesky.rows] * x[cholesky.columns])
-        prior = 0.5 * (quadratic - factor.logdet() + x.size * _LOG_2_PI)
-        eta = data["X"] @ p["beta"] + x[place] * np.exp(-p["log_tau"])
-        hazard = np.exp(eta + omega * np.log(time))
-        return prior + tg.sum(hazard - dead * (eta + p["log_omega"] + (omega - 1.0) * np.log(time)))
 
     return nll

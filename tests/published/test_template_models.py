@@ -95,26 +95,3 @@ def test_correlated_walks_are_normal(rng: np.random.Generator) -> None:
         wanted -= LOGPDF(observed[:, k], u[:, k], np.diag(noise**2))
     p = {"u": u, "transf_rho": np.arctanh([rho]), "logsds": np.log(sds), "logsdObs": np.log(noise)}
     assert MODELS["mvrw_sparse"]({"obs": observed})(p) == pytest.approx(wanted, rel=1e-12)
-
-
-def test_field_on_a_mesh_is_normal(rng: np.random.Generator) -> None:
-    steps = np.diff(np.eye(5), axis=0)
-    parts = {
-        "spde.M0": np.eye(5),
-        "spde.M1": steps.T @ steps,
-        "spde.M2": (steps.T @ steps) @ (steps.T @ steps),
-    }
-    x, kappa, tau, omega = rng.normal(size=5), 1.3, 0.8, 0.6
-    precision = kappa**4 * parts["spde.M0"] + 2 * kappa**2 * parts["spde.M1"] + parts["spde.M2"]
-    data = {
-        "time": np.array([0.5, 2.0, 3.0]), "notcens": np.array([1.0, 0.0, 1.0]), "X": rng.normal(size=(3, 2)),
-        "meshidxloc": np.array([0, 3, 4]),
-    }  # fmt: skip
-    beta = np.array([0.2, -0.4])
-    eta = data["X"] @ beta + x[data["meshidxloc"]] / tau
-    weibull = scipy.stats.weibull_min(omega, scale=np.exp(-eta / omega))
-    seen = np.where(data["notcens"] > 0, weibull.logpdf(data["time"]), weibull.logsf(data["time"]))
-    wanted = -np.sum(seen) - LOGPDF(x, np.zeros(5), scipy.linalg.inv(precision))
-    logs = {"log_kappa": np.log([kappa]), "log_tau": np.log([tau]), "log_omega": np.log([omega])}
-    found = MODELS["spde"](data | parts)({"x": x, "beta": beta, **logs})
-    assert float(found) == pytest.approx(wanted, rel=1e-10)
