@@ -58,11 +58,9 @@ def _wanted(name: str, problem: Problem, at: Directions) -> tuple[Any, float]:
         lagrangian = partial(problem.lagrangian, multipliers=at.multipliers)
         return difference(lagrangian if at.multipliers.size else function, at, second=True)
     slope, doubt = difference(function, at)
-    return (
-        (at.multipliers @ slope, doubt * at.multipliers.size)
-        if name.startswith("transposed")
-        else (slope, doubt)
-    )
+    if name.startswith("transposed"):
+        return at.multipliers @ slope, doubt * at.multipliers.size
+    return slope, doubt
 
 
 def difference(function: Callable[[Any], Any], at: Directions, second: bool = False) -> tuple[Any, float]:
@@ -85,11 +83,8 @@ def difference(function: Callable[[Any], Any], at: Directions, second: bool = Fa
 
 def _along(name: str, value: np.ndarray, at: Directions) -> Any:
     """Return what differences give: derivatives by all variables are projected onto the vector."""
-    return (
-        value @ at.vector
-        if name.startswith(("gradient", "Hessian", "sparse Hessian", "transposed"))
-        else value
-    )
+    by_all = name.startswith(("gradient", "Hessian", "sparse Hessian", "transposed"))
+    return value @ at.vector if by_all else value
 
 
 def _nearer(differences: list[Any], doubt: float) -> str:

@@ -1,8 +1,8 @@
-"""Two objectives of ADBench, with gradients: a Gaussian mixture with full covariances, and an LSTM over characters.
+"""ADBench's LSTM over characters, with its gradient, as a long program; `gradbench` has it in loops.
 
 Šrajer, Kukelova and Fitzgibbon (2018), "A benchmark of selected algorithmic differentiation tools on some problems in
-computer vision and machine learning". The mixture has the benchmark's Wishart prior without its constants; the LSTM has
-diagonal weights, two layers, and 30 characters, unrolled: 1,829 instructions on 14 elements each.
+computer vision and machine learning". The LSTM has diagonal weights, two layers, and 30 characters,
+unrolled: 1,829 instructions on 14 elements each.
 """
 
 from collections.abc import Iterator
@@ -13,79 +13,9 @@ from typing import Any
 import numpy as np
 
 from perf.figures.base import Figure, Outcome, Settings, Target
-from perf.figures.distributions import AUTOGRAD, JAX, TAPEGRAD, TORCH, Kit, Model, race_model
-from perf.workloads import Answer, Array
+from perf.figures.distributions import AUTOGRAD, TAPEGRAD, TORCH, Kit, Model, race_model
 
-DIMENSIONS, COMPONENTS, POINTS = 10, 25, 1_000
 LAYERS, UNITS, CHARACTERS = 2, 14, 30
-
-
-# --- Gaussian mixture ------------------------------------------------------------------------------------------
-
-
-def gaussian_mixture(kit: Kit, p: Any, x: Any, below: Any) -> Any:
-    """Logarithms of weights, means, and of each factor of a precision the logarithms of its diagonal, and the rest.
-
-    `below` lays the elements below a diagonal into a matrix.
-    """
-    xp, (n, d), k = kit.xp, x.shape, COMPONENTS
-    weights, means = p[:k], xp.reshape(p[k : k + k * d], (k, d))
-    factors = xp.reshape(p[k + k * d :], (k, -1))
-    diagonal, rest = xp.exp(factors[:, :d]), factors[:, d:]
-    centred = x[:, None, :] - means
-    products = xp.einsum("kij,nkj->nki", xp.reshape(rest @ below, (k, d, d)), centred)
-    whitened = diagonal * centred + products
-    parts = weights + factors[:, :d].sum(1) - 0.5 * (whitened * whitened).sum(2)
-    prior = 0.5 * ((diagonal * diagonal).sum() + (rest * rest).sum())
-    return kit.logsumexp(parts, 1).sum() - n * kit.logsumexp(weights, 0) + prior
-
-
-def _strictly_lower(d: int) -> tuple[Array, Array]:
-    """Rows and columns of the elements below the diagonal, and what lays them into a matrix."""
-    rows, columns = np.tril_indices(d, -1)
-    below = np.zeros((len(rows), d * d))
-    below[np.arange(len(rows)), rows * d + columns] = 1.0
-    return np.stack([rows, columns]), below
-
-
-def mixture_model(points: int) -> Model:
-    rng, d, k = np.random.default_rng(0), DIMENSIONS, COMPONENTS
-    places, below = _strictly_lower(d)
-    weights, means = rng.normal(size=k), rng.uniform(size=(k, d))
-    factors, x = 0.5 * rng.normal(size=(k, d * (d + 1) // 2)), rng.normal(size=(points, d))
-    answer = _gradient_of_mixture(weights, means, factors, x, places)
-    parameters = np.concatenate([each.ravel() for each in (weights, means, factors)])
-    return Model(gaussian_mixture, parameters, (x, below), answer)
-
-
-def _gradient_of_mixture(weights: Array, means: Array, factors: Array, x: Array, places: Array) -> Answer:
-    """Value and gradient by hand."""
-    d, (rows, columns) = DIMENSIONS, places
-    logarithms, rest = factors[:, :d], factors[:, d:]
-    matrices = np.zeros((COMPONENTS, d, d))
-    matrices[:, rows, columns] = rest
-    matrices[:, np.arange(d), np.arange(d)] = np.exp(logarithms)
-    centred = x[:, None] - means
-    whitened = np.einsum("kij,nkj->nki", matrices, centred)
-    parts = weights + logarithms.sum(1) - 0.5 * (whitened**2).sum(2)
-    largest = parts.max(1, keepdims=True)
-    owned = np.exp(parts - largest)
-    sums = owned.sum(1, keepdims=True)
-    owned /= sums
-    shares = np.exp(weights) / np.exp(weights).sum()
-    by_matrix = -np.einsum("nk,nki,nkj->kij", owned, whitened, centred)
-    by_diagonal = np.exp(logarithms) * (np.einsum("kii->ki", by_matrix) + np.exp(logarithms))
-    gradient = [
-        owned.sum(0) - len(x) * shares,
-        np.einsum("nk,nki,kij->kj", owned, whitened, matrices),
-        np.hstack([by_diagonal + owned.sum(0)[:, None], by_matrix[:, rows, columns] + rest]),
-    ]
-    value = np.sum(largest + np.log(sums)) - len(x) * np.log(np.exp(weights).sum())
-    value += 0.5 * (np.exp(2 * logarithms).sum() + (rest**2).sum())
-    return float(value), np.concatenate([each.ravel() for each in gradient])
-
-
-# --- LSTM ------------------------------------------------------------------------------------------------------
 
 
 def _sigmoid(xp: Any, z: Any) -> Any:
@@ -132,18 +62,6 @@ def lstm_model(characters: int) -> Model:
     return Model(lstm, p, data, (float(function(p)), gradient))
 
 
-# --- figures ---------------------------------------------------------------------------------------------------
-
-
-def _measure_mixture(settings: Settings) -> Outcome:
-    model = mixture_model(settings.fewer(POINTS, 50))
-    timings, notes = race_model(model, (TAPEGRAD, JAX, TORCH, AUTOGRAD), settings)
-    medians = {timing.name: timing.median for timing in timings}
-    own, other = medians.get(TAPEGRAD), medians.get(JAX)
-    ratio = own / other if own and other else None
-    return Outcome([Target("time by that of JAX jit", ratio, 0.7, "x")], timings, notes)
-
-
 def _measure_lstm(settings: Settings) -> Outcome:
     """JAX is not asked: to compile what is unrolled takes it minutes."""
     model = lstm_model(settings.fewer(CHARACTERS, 4))
@@ -152,7 +70,4 @@ def _measure_lstm(settings: Settings) -> Outcome:
     return Outcome([Target("value and gradient", own, 30e-6, "s")], timings, notes)
 
 
-ADBENCH = (
-    Figure("adbench-gmm", "ADBench: Gaussian mixture, d = 10, k = 25, n = 1,000", _measure_mixture),
-    Figure("adbench-lstm", "ADBench: LSTM of two layers, 30 characters", _measure_lstm),
-)
+ADBENCH = (Figure("adbench-lstm", "ADBench: LSTM of two layers, 30 characters", _measure_lstm),)

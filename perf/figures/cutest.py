@@ -25,9 +25,8 @@ _HEAD = ("quantity", "problems", "agree", "largest difference of these", "ours i
 
 
 def _measure(settings: Settings) -> Outcome:
-    for package in ("tapegrad", "jax"):
-        if package in settings.without:
-            raise Unavailable(f"{package} is left out")
+    if left_out := settings.without & {"tapegrad", "jax"}:
+        raise Unavailable(f"{', '.join(left_out)}: left out")
     load("jax")
     problems, timed = _chosen(settings)
     found = examine_all(problems, timed, settings.fewer(os.cpu_count() or 1, 1))
@@ -71,12 +70,9 @@ def _mean(values: Iterable[float]) -> float | None:
 
 def _targets(found: list[Examination]) -> list[Target]:
     wrong = sum("JAX" in each.opinions.values() for each in found)
-    targets = [
-        Target(
-            "problems that do not run", sum(bool(each.error) and not each.distances for each in found), 0, ""
-        ),
-        Target("problems with an answer that is wrong by differences", wrong, 0, ""),
-    ]
+    idle = sum(bool(each.error) and not each.distances for each in found)
+    targets = [Target("problems that do not run", idle, 0, "")]
+    targets.append(Target("problems with an answer that is wrong by differences", wrong, 0, ""))
     for quantity in QUANTITIES:
         for own in (COMPILED, REPLAYED):
             each = ratios(found, quantity, own, JAX)

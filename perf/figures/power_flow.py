@@ -93,9 +93,9 @@ def _targets(found: dict[str, Any]) -> Iterable[Target]:
             pairs = [(np.sum(own[what]), np.sum(peer[what])) for own, peer in both if what in peer]
             ratios = np.array([own / peer for own, peer in pairs])
             total = np.sum(pairs, axis=0)
-            means = (
-                (np.exp(np.log(ratios).mean()), ratios.max(), total[0] / total[1]) if pairs else (None,) * 3
-            )
+            means: Iterable[float | None] = (None,) * 3
+            if pairs:
+                means = np.exp(np.log(ratios).mean()), ratios.max(), total[0] / total[1]
             for how, each in zip(("geometric mean", "worst case", "sums of all"), means, strict=True):
                 yield Target(f"{what} by {kind}'s, {how}", each, limit, "x")
 
@@ -107,11 +107,8 @@ def _rows(found: dict[str, Any]) -> Iterable[tuple[str, ...]]:
             seconds = [quantity(np.sum(solver[what]) if what in solver else None, "s") for what in LIMITS]
             solved = ["-"] * 3
             if "objective" in solver:
-                solved = [
-                    str(solver["iterations"]),
-                    f"{solver['objective']:.6g}",
-                    f"{_off(case, solver):.0e}",
-                ]
+                cost, off = f"{solver['objective']:.6g}", f"{_off(case, solver):.0e}"
+                solved = [str(solver["iterations"]), cost, off]
             yield case, *sizes, name, *seconds, *solved
 
 

@@ -51,11 +51,8 @@ def _measure(settings: Settings) -> Outcome:
             rows.append(_ours(name, out) | _theirs(out) | {"compile": spent})
         _say("thetalog from an empty cache")
         empty = run("template_model", "thetalog", XDG_CACHE_HOME=str(Path(place) / "cache"))[0]["first"]
-    return Outcome(
-        _differences(rows) + _ratios(rows),
-        table=[_HEAD, *map(_line, rows)],
-        notes=_notes(rows, versions, empty),
-    )
+    targets, notes = _differences(rows) + _ratios(rows), _notes(rows, versions, empty)
+    return Outcome(targets, table=[_HEAD, *map(_line, rows)], notes=notes)
 
 
 def _say(words: str) -> None:

@@ -50,9 +50,8 @@ _slope = tg.grad(_posterior)
 
 
 def _objective(p: Any, x: Any, gamma: float, freedom: float) -> Any:
-    return _posterior(p, x, gamma, freedom) + _constant(
-        len(x), x.shape[1], len(p["alpha"]), gamma, int(freedom)
-    )
+    constant = _constant(*x.shape, len(p["alpha"]), gamma, int(freedom))
+    return _posterior(p, x, gamma, freedom) + constant
 
 
 def _mixture(given: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -57,9 +57,8 @@ def _low_dim_gauss_mix(pm: Any, pt: Any, data: Data) -> None:
 def _gp_pois_regr(pm: Any, pt: Any, data: Data) -> None:
     squares, rho = (data["x"][:, None] - data["x"]) ** 2, pm.Gamma("rho", 25, 4)
     covariance = pm.HalfNormal("alpha", 2) ** 2 * pt.exp(-0.5 * squares / rho**2)
-    f = pt.linalg.cholesky(covariance + JITTER * np.eye(len(squares))) @ pm.Normal(
-        "f_tilde", shape=len(squares)
-    )
+    factor = pt.linalg.cholesky(covariance + JITTER * np.eye(len(squares)))
+    f = factor @ pm.Normal("f_tilde", shape=len(squares))
     pm.Poisson("k", pt.exp(f), observed=data["k"].astype(int))
 
 

@@ -120,9 +120,8 @@ def _network(
 def _angles(given: np.ndarray) -> np.ndarray:
     """Return limits of differences of angles, which are all less than pi / 2."""
     least, most = np.where(np.all(given == 0, axis=0), [[-np.inf], [np.inf]], given)
-    return np.where(
-        [least <= -np.pi / 2, most >= np.pi / 2], [[-_WIDEST_ANGLE], [_WIDEST_ANGLE]], [least, most]
-    )
+    is_wide = [least <= -np.pi / 2, most >= np.pi / 2]
+    return np.where(is_wide, [[-_WIDEST_ANGLE], [_WIDEST_ANGLE]], [least, most])
 
 
 def _rates(given: np.ndarray, admittance: np.ndarray, highest: np.ndarray, angle: np.ndarray) -> np.ndarray:

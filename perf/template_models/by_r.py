@@ -48,12 +48,9 @@ def measured(source: Path | str, folder: Path, out: Path) -> Path:
 
 
 def _run(*words: object) -> None:
-    single = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-    command = ["Rscript", _SCRIPT, *words]
-    done = subprocess.run(
-        list(map(str, command)), env={**os.environ, **single}, capture_output=True, text=True, timeout=3600
-    )
+    single = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    command = list(map(str, ["Rscript", _SCRIPT, *words]))
+    done = subprocess.run(command, env=single, capture_output=True, text=True, timeout=3600)
     if done.returncode:
-        raise RuntimeError(
-            f"drivers.R {words[0]} {words[1]} ended with {done.returncode}:\n{done.stderr[-2000:]}"
-        )
+        said = f"ended with {done.returncode}:\n{done.stderr[-2000:]}"
+        raise RuntimeError(f"drivers.R {words[0]} {words[1]} {said}")

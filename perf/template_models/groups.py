@@ -94,9 +94,8 @@ def drivers(data: Arrays) -> Density:
         intercepts, slopes = effects[:, 0], effects[:, 1]
         mean = data["X"] @ p["beta"] + intercepts[data["group"]] + slopes[data["group"]] * data["X"][:, 1]
         rest = sd[1] * np.sqrt(1.0 - within**2)
-        prior = norm.logpdf(intercepts, 0.0, sd[0]) + norm.logpdf(
-            slopes, within * sd[1] / sd[0] * intercepts, rest
-        )
+        prior = norm.logpdf(intercepts, 0.0, sd[0])
+        prior = prior + norm.logpdf(slopes, within * sd[1] / sd[0] * intercepts, rest)
         return -tg.sum(norm.logpdf(data["yobs"], mean, np.exp(0.5 * p["betad"]))) - tg.sum(prior)
 
     return nll
