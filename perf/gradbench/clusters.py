@@ -50,7 +50,7 @@ _slope = tg.grad(_posterior)
 
 
 def _objective(p: Any, x: Any, gamma: float, freedom: float) -> Any:
-    constant = _constant(*x.shape, len(p["alpha"]), gamma, int(freedom))
+    constant = _constant(len(x), x.shape[1], len(p["alpha"]), gamma, int(freedom))
     return _posterior(p, x, gamma, freedom) + constant
 
 
