@@ -26,6 +26,7 @@ _ONE_THREAD = {
     "OPENBLAS_NUM_THREADS": "1",
     "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1",
 }
+_MAX_PROBLEMS = 25  # of a process: what both libraries have compiled stays in memory
 _LONGEST = 90.0  # CPU seconds for what is asked of a problem beside its quantities
 TOLERANCE = 1e-10  # of a quantity, in parts of its largest element
 _COPIES: list[Collection] = []  # of a worker: on the stand-ins, on JAX
@@ -36,7 +37,7 @@ class Examination:
     """What was found out about a problem.
 
     For each quantity there is a distance from JAX's answer, or a failure in words; of those that differ, which of the
-    two is right by differences. Times are there if they were asked for.
+    two is right by differences.
     """
 
     name: str
@@ -49,13 +50,15 @@ class Examination:
     error: str = ""
 
 
-def examine_all(problems: Sequence[str], timed: frozenset[str], workers: int) -> list[Examination]:
+def examine_all(problems: Sequence[str], workers: int) -> list[Examination]:
     """Examine problems, with a line of progress now and then."""
     with (
         mock.patch.dict(os.environ, _ONE_THREAD),
-        ProcessPoolExecutor(workers, get_context("spawn"), initializer=_prepare, initargs=(workers,)) as pool,
+        ProcessPoolExecutor(
+            workers, get_context("spawn"), _prepare, (workers,), max_tasks_per_child=_MAX_PROBLEMS
+        ) as pool,
     ):
-        found = [pool.submit(examine, where, where in timed) for where in problems]
+        found = [pool.submit(examine, where) for where in problems]
         return [each.result() for each, _ in zip(found, progress(problems), strict=True)]
 
 
@@ -69,18 +72,18 @@ def _prepare(workers: int) -> None:
     _COPIES[:] = on_stand_ins(), on_jax()
 
 
-def examine(where: str, timed: bool) -> Examination:
+def examine(where: str) -> Examination:
     """Examine one problem at its start."""
     found = Examination(where.rpartition(".")[2])
     try:
         ours, theirs = (copy.problem(where) for copy in _COPIES)
-        _examine(found, ours, theirs, timed)
+        _examine(found, ours, theirs)
     except Exception as error:
         found.error = f"{type(error).__name__}: {error}"
     return found
 
 
-def _examine(found: Examination, ours: Any, theirs: Any, timed: bool) -> None:
+def _examine(found: Examination, ours: Any, theirs: Any) -> None:
     by_theirs, by_ours = Problem(theirs, load("jax.numpy")), Problem(ours, tg, wrapped, unwrapped)
     at = Directions.of(by_theirs)
     found.variables, found.constraints = at.start.size, at.multipliers.size
@@ -93,6 +96,5 @@ def _examine(found: Examination, ours: Any, theirs: Any, timed: bool) -> None:
     differing = {name: arrays[name] for name, gap in found.distances.items() if not gap <= TOLERANCE}
     with limited(_LONGEST):
         found.opinions = opinions(ours, at, differing, answers)
-    if timed:
-        with limited(_LONGEST):
-            found.times = times(by_ours, by_theirs, at, answers)
+    with limited(_LONGEST):
+        found.times = times(by_ours, by_theirs, at, answers)

@@ -196,7 +196,7 @@ def test_the_report_counts_what_differs(monkeypatch: pytest.MonkeyPatch) -> None
         Examination("OFF", 2, 0, {"gradient": 1e-3}, {"sparse Hessian": "TooLong: 9"}, {"gradient": "JAX"}),
         Examination("BROKEN", error="ValueError: no"),
     ]
-    monkeypatch.setattr(cutest, "examine_all", lambda problems, timed, workers: found)
+    monkeypatch.setattr(cutest, "examine_all", lambda problems, workers: found)
     monkeypatch.setattr(cutest, "load", lambda name: None)
     outcome = FIGURES["cutest"].measure(Settings(quick=True))
     measured = {target.what: target.measured for target in outcome.targets}
