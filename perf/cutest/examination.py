@@ -52,12 +52,9 @@ class Examination:
 
 def examine_all(problems: Sequence[str], workers: int) -> list[Examination]:
     """Examine problems, with a line of progress now and then."""
-    with (
-        mock.patch.dict(os.environ, _ONE_THREAD),
-        ProcessPoolExecutor(
-            workers, get_context("spawn"), _prepare, (workers,), max_tasks_per_child=_MAX_PROBLEMS
-        ) as pool,
-    ):
+    options: dict[str, Any] = {"initargs": (workers,), "max_tasks_per_child": _MAX_PROBLEMS}
+    pool = ProcessPoolExecutor(workers, get_context("spawn"), _prepare, **options)
+    with mock.patch.dict(os.environ, _ONE_THREAD), pool:
         found = [pool.submit(examine, where) for where in problems]
         return [each.result() for each, _ in zip(found, progress(problems), strict=True)]
 

@@ -96,9 +96,8 @@ def _notes(found: list[Examination]) -> list[str]:
         notes.append(f"{quantity}: slowest, compiled, times JAX's: {listed}")
     notes += _grouped("does not run", ((each.error, each.name) for each in found if not each.distances))
     notes += _grouped("stopped", ((each.error, each.name) for each in found if each.error and each.distances))
-    notes += _grouped(
-        "no answer", ((f"{name}, {why}", each.name) for each in found for name, why in each.failures.items())
-    )
+    failures = [(f"{name}, {why}", each.name) for each in found for name, why in each.failures.items()]
+    notes += _grouped("no answer", failures)
     said = [(right, name, each.name) for each in found for name, right in each.opinions.items()]
     for right in ("JAX", "neither", "tapegrad"):
         notes += _grouped(f"differences, right is {right}", (item[1:] for item in said if item[0] == right))
