@@ -41,7 +41,7 @@ def describe() -> dict[str, Any]:
     return {
         "processor": _processor(),
         "cores": _cores(),
-        "system": f"{platform.system()} {platform.release()}",
+        "system": f"{platform.system()} {'.'.join(platform.release().split('.')[:2])}",
         "python": platform.python_version(),
         "load": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
         "measured": datetime.now(UTC).isoformat(timespec="seconds"),
