@@ -52,7 +52,7 @@ class BoundMethod:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What is equal for the same method of the same receiver, however often the code is followed."""
+        """Key that is equal for one method of one receiver, however often the code is followed."""
         named = isinstance(self.function, str)
         return type(self), self.function if named else id(self.function), id(self.owner)
 
