@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from itertools import islice
 from multiprocessing import get_context
 from typing import Any
 from unittest import mock
@@ -26,7 +27,7 @@ _ONE_THREAD = {
     "OPENBLAS_NUM_THREADS": "1",
     "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1",
 }
-_MAX_PROBLEMS = 25  # of a process: what both libraries have compiled stays in memory
+_MAX_PROBLEMS = 10  # of a process: what both libraries have compiled stays in memory
 _LONGEST = 90.0  # CPU seconds for what is asked of a problem beside its quantities
 TOLERANCE = 1e-10  # of a quantity, in parts of its largest element
 _COPIES: list[Collection] = []  # of a worker: on the stand-ins, on JAX
@@ -52,11 +53,13 @@ class Examination:
 
 def examine_all(problems: Sequence[str], workers: int) -> list[Examination]:
     """Examine problems, with a line of progress now and then."""
-    options: dict[str, Any] = {"initargs": (workers,), "max_tasks_per_child": _MAX_PROBLEMS}
-    pool = ProcessPoolExecutor(workers, get_context("spawn"), _prepare, **options)
-    with mock.patch.dict(os.environ, _ONE_THREAD), pool:
-        found = [pool.submit(examine, where) for where in problems]
-        return [each.result() for each, _ in zip(found, progress(problems), strict=True)]
+    found: list[Examination] = []
+    every, count = iter(progress(problems)), workers * _MAX_PROBLEMS
+    with mock.patch.dict(os.environ, _ONE_THREAD):
+        while some := list(islice(every, count)):
+            with ProcessPoolExecutor(workers, get_context("spawn"), _prepare, (workers,)) as pool:
+                found += pool.map(examine, some)
+    return found
 
 
 def _prepare(workers: int) -> None:
