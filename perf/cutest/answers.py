@@ -92,13 +92,12 @@ def by_jax(problem: Problem, at: Directions) -> dict[str, np.ndarray]:
     jax = load("jax")
 
     def all_of_them(start: Any, vector: Any, multipliers: Any) -> dict[str, Any]:
-        constrained = at.multipliers.size > 0
-        lagrangian = (lambda y: problem.lagrangian(y, multipliers)) if constrained else problem.objective
         value, gradient = jax.value_and_grad(problem.objective)(start)
-        product = jax.jvp(jax.grad(lagrangian), (start,), (vector,))[1]
+        slope = jax.grad(lambda y: problem.lagrangian(y, multipliers))
+        product = jax.jvp(slope, (start,), (vector,))[1]
         found = {"objective": value, "gradient": gradient}
         found |= dict.fromkeys(("Hessian product", "sparse Hessian"), product)
-        if constrained:
+        if multipliers.size:
             found["constraints"], forward = jax.jvp(problem.constraints, (start,), (vector,))
             backward = jax.vjp(problem.constraints, start)[1](multipliers)[0]
             found |= dict.fromkeys(("Jacobian product", "sparse Jacobian"), forward)

@@ -49,7 +49,9 @@ class Problem:
         return self.library.concatenate([self.library.ravel(leaf) for leaf in _leaves(found)])
 
     def lagrangian(self, y: Any, multipliers: Any) -> Any:
-        """Return the objective, with a multiple of each constraint."""
+        """Return the objective, with a multiple of each constraint if there are any."""
+        if not multipliers.size:
+            return self.objective(y)
         return self.objective(y) + self.library.sum(multipliers * self.constraints(y))
 
 

@@ -55,8 +55,7 @@ def _wanted(name: str, problem: Problem, at: Directions) -> tuple[Any, float]:
         beside = np.max(np.abs(function(start + 0.1 * at.vector)))  # as large as what may cancel at the start
         return function(start), 1e-14 * float(beside)
     if "Hessian" in name:
-        lagrangian = partial(problem.lagrangian, multipliers=at.multipliers)
-        return difference(lagrangian if at.multipliers.size else function, at, second=True)
+        return difference(partial(problem.lagrangian, multipliers=at.multipliers), at, second=True)
     slope, doubt = difference(function, at)
     if name.startswith("transposed"):
         return at.multipliers @ slope, doubt * at.multipliers.size

@@ -60,16 +60,10 @@ def _by_jax(quantity: str, problem: Problem, at: Directions) -> list[Contender]:
     if quantity == "gradient":
         compiled = jax.jit(jax.grad(problem.objective))
     else:
-        slope, given = jax.grad(_lagrangian(problem, at)), (at.start, at.vector)
+        slope, given = jax.grad(lambda y: problem.lagrangian(y, at.multipliers)), (at.start, at.vector)
         compiled = jax.jit(lambda y, vector: jax.jvp(slope, (y,), (vector,))[1])
     placed = [jax.device_put(each) for each in given]
     return [
         Contender(JAX, lambda: np.asarray(compiled(*given)), one),
         Contender(ON_DEVICE, lambda: jax.block_until_ready(compiled(*placed)), one),
     ]
-
-
-def _lagrangian(problem: Problem, at: Directions) -> Callable[[Any], Any]:
-    if not at.multipliers.size:
-        return problem.objective
-    return lambda y: problem.lagrangian(y, at.multipliers)

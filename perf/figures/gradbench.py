@@ -51,14 +51,11 @@ def _row(clone: Clone, name: str, rivals: list[str], is_late: bool) -> dict[str,
     """Run an eval with all tools; with this library alone if it is late."""
     row: dict[str, Session] = {}
     with tempfile.TemporaryDirectory() as cache:
-        own = own_speaker(TAPEGRAD_CACHE_DIR=cache)
-        for tool in (EMPTY, OWN, *rivals):
-            outcome = (
-                clone.outcomes(tool).get(name, "undefined") or is_late * "not measured"
-                if tool in rivals
-                else ""
-            )
-            speaker = clone.tool_speaker(tool) if tool in rivals else own
+        speakers = dict.fromkeys((EMPTY, OWN), own_speaker(TAPEGRAD_CACHE_DIR=cache))
+        speakers |= {tool: clone.tool_speaker(tool) for tool in rivals}
+        late = "not measured" if is_late else ""
+        for tool, speaker in speakers.items():
+            outcome = clone.outcomes(tool).get(name, "undefined") or late if tool in rivals else ""
             pair = clone.eval_speaker(name), speaker, clone.folder, PAIR
             row[tool] = Session([], outcome) if outcome else converse(*pair)
             print(f"    {name:9} {tool:21} {_cell(row, tool)}", file=sys.stderr, flush=True)
