@@ -37,9 +37,10 @@ def _measure(settings: Settings) -> Outcome:
     versions = check_installed()
     library = clone.parent / "adcomp-compiled"
     sources = {name: clone / "tmb_examples" / f"{name}.cpp" for name in EXAMPLES}
+    spent = {}
     for name, source in sources.items():
         _say(f"compiling {name}")
-        compiled(source, library)
+        spent[name] = compiled(source, library)
     with tempfile.TemporaryDirectory() as place:
         rows = []
         for name in (*EXAMPLES, *MIXED):
@@ -47,10 +48,9 @@ def _measure(settings: Settings) -> Outcome:
             cpp = sources.get(name)
             given = cpp.with_suffix(".R") if cpp else name
             out = measured(given, library if cpp else Path(place), Path(place) / name)
-            spent = compiled(cpp, library)[0] if cpp else None
-            rows.append(_ours(name, out) | _theirs(out) | {"compile": spent})
+            rows.append(_ours(name, out) | _theirs(out) | {"compile": spent.get(name)})
         _say("thetalog from an empty cache")
-        empty = run("template_model", "thetalog", XDG_CACHE_HOME=str(Path(place) / "cache"))[0]["first"]
+        empty = run("template_model", "thetalog", TAPEGRAD_CACHE_DIR=str(Path(place) / "cache"))[0]["first"]
     targets, notes = _differences(rows) + _ratios(rows), _notes(rows, versions, empty)
     return Outcome(targets, table=[_HEAD, *map(_line, rows)], notes=notes)
 

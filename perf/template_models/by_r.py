@@ -27,17 +27,16 @@ def check_installed() -> str:
     return done.stdout.strip()
 
 
-def compiled(source: Path, folder: Path) -> tuple[float, float]:
-    """Compile an example, unless it is already; return the CPU seconds of that, and those on the clock.
+def compiled(source: Path, folder: Path) -> float:
+    """Compile an example, unless it is already; return the CPU seconds of that.
 
-    Both are kept beside the library, so that a later run compiles nothing.
+    They are kept beside the library, with those on the clock, so that a later run compiles nothing.
     """
     kept = folder / f"{source.stem}.seconds"
     if not kept.exists() or kept.stat().st_mtime < source.stat().st_mtime:
         folder.mkdir(parents=True, exist_ok=True)
         _run("compile", source, folder)
-    spent, wall = map(float, kept.read_text().split())
-    return spent, wall
+    return float(kept.read_text().split()[0])
 
 
 def measured(source: Path | str, folder: Path, out: Path) -> Path:
