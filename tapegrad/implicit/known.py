@@ -4,12 +4,14 @@ So a solver that is called again and again, in a loop that differentiates its re
 records nothing anew.
 """
 
+import contextlib
 import dis
 import functools
 import math
+import operator
 import types
-from collections import deque
-from collections.abc import Callable, Hashable, Sequence
+import weakref
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,7 +27,7 @@ _MAX_KEPT_BYTES = 16 << 20  # of arrays in closures that are kept from the first
 _ASSIGN = ("STORE_DEREF", "DELETE_DEREF")
 _WITHOUT_ARRAYS = (
     bool, int, float, complex, str, bytes, type(None), type, np.dtype, np.ufunc,
-    types.FunctionType, types.BuiltinFunctionType, types.ModuleType,
+    types.BuiltinFunctionType, types.ModuleType,
 )  # fmt: skip
 
 
@@ -53,7 +55,7 @@ class KnownFunction:
 
 
 _kept: dict[Hashable, KnownFunction] = {}
-_met: deque[int] = deque(maxlen=4 * _KEPT)  # hashes of keys that came once
+_met: dict[int, list[weakref.ref[Any]]] = {}  # by hashes of keys that came, what their functions close over
 
 
 def known(function: Callable[..., Any], args: Any, key: Hashable) -> KnownFunction:
@@ -66,11 +68,10 @@ def known(function: Callable[..., Any], args: Any, key: Hashable) -> KnownFuncti
     found = _kept.get(full)
     if found is None:
         found = KnownFunction(function)
-        if hash(full) in _met or (isinstance(function, LiftedFunction) and not function.contents):
+        came_before = _came_before(full, function)
+        if came_before or (isinstance(function, LiftedFunction) and not function.contents):
             _kept[full] = found
-            for old in list(_kept)[:-_KEPT]:
-                _kept.pop(old, None)
-        _met.append(hash(full))
+            _keep_latest(_kept, _KEPT)
     return found
 
 
@@ -85,29 +86,67 @@ def recurring(function: Callable[..., Any]) -> KnownFunction:
         return KnownFunction(function)
     key = _identity(like)
     found = _recurring.pop(key, None)
+    is_kept = found is not None
     if found is None:
         found = KnownFunction(like.bound(values) if isinstance(like, LiftedFunction) else function)
-    if hash(key) in _met or _bytes_of(function) <= _MAX_KEPT_BYTES:
+        is_kept = (
+            _came_before(key, function) or sum(map(_bytes_of, _closed_over(function))) <= _MAX_KEPT_BYTES
+        )
+    if is_kept:
         _recurring[key] = found
-        for old in list(_recurring)[:-_KEPT]:
-            _recurring.pop(old, None)
-    _met.append(hash(key))
+        _keep_latest(_recurring, _KEPT)
     return found
 
 
 _recurring: dict[Hashable, KnownFunction] = {}  # the latest used last
 
 
-def _bytes_of(value: Any, above: tuple[Any, ...] = ()) -> float:
-    """Return the size of arrays in closures and containers; infinity for an object that may hold others."""
+def _keep_latest(entries: dict[Any, Any], most: int) -> None:
+    for old in list(entries)[:-most]:
+        entries.pop(old, None)
+
+
+def _came_before(key: Hashable, function: Any) -> bool:
+    """Return whether a function came before with this key, and closed over the same objects.
+
+    These are referred to weakly: an object that is gone leaves its address, hence the hash of its key, to another.
+    """
+    objects = [weakref.ref(each) for each in _closed_over(function) if type(each).__weakrefoffset__]
+    before = _met.pop(hash(key), None)
+    _met[hash(key)] = objects
+    _keep_latest(_met, 4 * _KEPT)
+    return before is not None and len(before) == len(objects) and all(map(operator.is_, before, objects))
+
+
+def _closed_over(value: Any, above: tuple[Any, ...] = ()) -> Iterator[Any]:
+    """Return the numbers, arrays and objects in closures, methods and containers."""
+    if isinstance(value, LiftedFunction):
+        value = value.function
+    if isinstance(value, types.FunctionType):
+        parts = (*_cells(value), *(value.__defaults__ or ()))
+    elif type(value) in (list, tuple, dict):
+        parts = tuple(value.values() if type(value) is dict else value)
+    elif type(value) is types.MethodType:
+        parts = (value.__self__,)
+    else:
+        yield value
+        return
+    for part in parts:
+        if not any(part is each for each in (*above, value)):
+            yield from _closed_over(part, (*above, value))
+
+
+def _cells(function: types.FunctionType) -> Iterator[Any]:
+    """Return the values of the variables of the function around, of those that have one."""
+    for cell in function.__closure__ or ():
+        with contextlib.suppress(ValueError):
+            yield cell.cell_contents
+
+
+def _bytes_of(value: Any) -> float:
+    """Return the size of an array; infinity for an object that may hold others."""
     if isinstance(value, np.ndarray):
         return value.nbytes if value.dtype != object else math.inf
-    if isinstance(value, types.FunctionType) and value not in above:
-        cells = [cell.cell_contents for cell in value.__closure__ or ()]
-        return _bytes_of([*cells, *(value.__defaults__ or ())], (*above, value))
-    if type(value) in (list, tuple, dict):
-        parts = value.values() if type(value) is dict else value
-        return sum(_bytes_of(part, above) for part in parts)
     return 0 if type(value) in _WITHOUT_ARRAYS or isinstance(value, np.generic) else math.inf
 
 
@@ -194,13 +233,11 @@ def lifted(function: Any, args: tuple[Any, ...], above: tuple[Any, ...] = ()) ->
         or function.__kwdefaults__
         or function.__dict__
         or has_tensor(function.__defaults__ or (), {})
+        or _assigns(function.__code__)
     ):
         return function, args
-    try:
-        contents = [cell.cell_contents for cell in function.__closure__ or ()]
-    except ValueError:  # a variable has no value yet
-        return function, args
-    if _assigns(function.__code__):
+    contents = list(_cells(function))
+    if len(contents) < len(function.__code__.co_freevars):  # a variable has no value yet
         return function, args
     left_out, values = dict[int, Any](), []
     for k, each in enumerate(contents):

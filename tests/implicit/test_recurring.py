@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
+from tapegrad.frontend.tensor.static_keys import IdentityKey
 from tapegrad.implicit.known import recurring
 
 T = np.linspace(0.0, 1.0, 8)
@@ -222,7 +223,7 @@ class Holder:
 def fitted(data: Any) -> Any:
     """Return a reference to what an objective closes over, after it was minimised."""
     tg.optimize.minimize(lambda p: (data, p[0] ** 2)[1], np.zeros(1))
-    return weakref.ref(data)
+    return weakref.ref(data[0] if isinstance(data, list) else data)
 
 
 @pytest.mark.parametrize("size", [100, 3_000_000])
@@ -233,3 +234,25 @@ def test_only_small_data_are_kept_for_one_call(size: int) -> None:
     owner = fitted(Holder())
     gc.collect()
     assert owner() is None
+
+
+@pytest.mark.parametrize("make", [Holder, lambda: np.ones(3_000_000), lambda: [Holder()]])
+def test_data_at_the_address_of_data_that_are_gone_come_for_the_first_time(
+    make: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(IdentityKey, "__hash__", lambda key: 0)  # as if at one address
+    owners = [fitted(make()) for _ in range(3)]
+    gc.collect()
+    assert [owner() for owner in owners] == [None] * 3
+    data = make()
+    owner, data = [fitted(data), fitted(data)][1], None
+    gc.collect()
+    assert owner() is not None, "what comes again is kept"
+
+
+def test_functions_may_close_over_themselves_and_over_what_has_no_value_yet() -> None:
+    def model(p: Any) -> Any:
+        return later(p) + model(p) if p.size > 1 else (p[0] - 1.0) ** 2
+
+    assert tg.optimize.minimize(model, np.zeros(1)).x[0] == pytest.approx(1.0)
+    later = model
