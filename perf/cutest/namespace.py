@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse, special
 
 import tapegrad as tg
-from perf.cutest.array import Array, has_tensor, lifted, unwrapped, wrapped
+from perf.cutest.array import Array, has_tensor, lifted, namespace_of, unwrapped, wrapped
 
 
 def names_of(constant: ModuleType, traced: ModuleType) -> dict[str, Any]:
@@ -38,6 +38,14 @@ def _either(constant: Callable[..., Any], traced: Callable[..., Any]) -> Callabl
         return wrapped((traced if has_tensor((arguments, options)) else constant)(*arguments, **options))
 
     return function
+
+
+class Float64(np.float64):
+    """The scalar type that makes arrays of its dtype, as JAX's does."""
+
+    def __new__(cls, value: Any) -> Any:
+        value = unwrapped(value)
+        return wrapped(namespace_of(value).asarray(value, np.float64))
 
 
 class Matrix:
@@ -108,7 +116,7 @@ def modules() -> dict[str, ModuleType]:
         "jax.config": {"update": lambda name, value: None},
         "jax.lax": {"scan": scan, "dynamic_slice": dynamic_slice},
         "jax.ops": {"segment_sum": segment_sum},
-        "jax.numpy": names_of(np, tg) | {"ndarray": Array},
+        "jax.numpy": names_of(np, tg) | {"ndarray": Array, "float64": Float64},
         "jax.numpy.linalg": names_of(np.linalg, tg.linalg),
         "jax.scipy": {},
         "jax.scipy.special": names_of(special, tg.special),

@@ -150,10 +150,13 @@ def entries_of(tape: Tape, roots: list[int], wanted: np.ndarray | None) -> Itera
 
 
 @contextmanager
-def listed(tape: Tape, roots: list[int], wanted: list[int] | None) -> Iterator[list[GraphInstruction]]:
-    """List the instructions of `entries_of`, as objects."""
+def listed(
+    tape: Tape, roots: list[int], wanted: list[int] | None, within: set[int] | None = None
+) -> Iterator[list[GraphInstruction]]:
+    """List the instructions of `entries_of`, as objects: all, or those that write to buffers `within` a set."""
     with entries_of(tape, roots, slot_numbers(wanted)) as entries:
-        yield [_instruction(row) for row in entries.tolist()]
+        found = map(_instruction, entries.tolist())
+        yield [each for each in found if within is None or Geometry.of(tape, each.result).buffer in within]
 
 
 def _instruction(row: list[int]) -> GraphInstruction:

@@ -24,7 +24,9 @@ from tapegrad.ops import Op
 # --- backwards -------------------------------------------------------------------------------------------------
 
 
-def reverse(tape: Tape, seeds: list[tuple[int, Tensor | float]], inputs: list[int]) -> list[Tensor | None]:
+def reverse(
+    tape: Tape, seeds: list[tuple[int, Any]], inputs: list[int], within: set[int] | None = None
+) -> list[Tensor | None]:
     """Return the cotangents of the slots `inputs` as Tensors on the tape, `None` for an input without one.
 
     Parameters
@@ -35,8 +37,10 @@ def reverse(tape: Tape, seeds: list[tuple[int, Tensor | float]], inputs: list[in
         Slots of results with their cotangents: Tensors of their shapes, or a number for all elements.
     inputs
         Slots that the sweep goes back to.
+    within
+        Buffers whose instructions it goes through; `None` for all.
     """
-    with listed(tape, [root for root, _ in seeds], inputs) as instructions:
+    with listed(tape, [root for root, _ in seeds], inputs, within) as instructions:
         cotangents = Accumulator(tape)
         for root, seed in seeds:
             cotangents.add(root, seed)

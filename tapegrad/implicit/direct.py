@@ -12,6 +12,7 @@ from tapegrad.autodiff.custom.op import CustomOp
 from tapegrad.autodiff.custom.tensor_rules import all_have_forward_rules
 from tapegrad.autodiff.sparsity import compressed
 from tapegrad.autodiff.sparsity.pattern import rows_of
+from tapegrad.errors import DensePatternError
 from tapegrad.frontend.functions.matrices.systems import solve
 from tapegrad.frontend.functions.matrices.triangles import cho_solve, cholesky
 from tapegrad.frontend.functions.reductions.reductions import sum as total
@@ -104,9 +105,11 @@ def _sparse_jacobian(function: Callable[..., Any], root: Any, is_symmetric: bool
     """Return pattern and entries of the Jacobian; `None` if it is not sparse."""
     run = NestedCall(function, select((root,), 0))
     found = (run.tape, run.leaves, [run.value], is_symmetric)
-    pattern = compressed.CompressedDerivative(*found, "reverse", None).pattern
-    n = root.shape[0]
-    if pattern.nnz > _SPARSE_SHARE * n * n:
+    try:
+        pattern = compressed.CompressedDerivative(*found, "reverse", None).pattern
+    except DensePatternError:
+        return None
+    if pattern.nnz > _SPARSE_SHARE * root.shape[0] ** 2:
         return None
     mode = "auto" if all_have_forward_rules(run.tape) else "reverse"
     derivative = compressed.CompressedDerivative(*found, mode, None)

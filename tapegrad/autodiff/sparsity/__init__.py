@@ -10,6 +10,7 @@ In reading order; each imports only those above it:
     pattern_picture                a pattern as a picture
     pattern                        the pattern, for users
     plan                           which columns share a forward sweep, and which rows have a reverse sweep
+    linear_ends                    constant matrices at both ends of a function, and products with them
     sweeps                         forward sweeps that leave out what is zero, and keep constants apart
     certificate                    a product with a random vector, compared with a tangent
     compressed                     the entries as one Tensor

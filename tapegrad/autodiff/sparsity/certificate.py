@@ -274,7 +274,8 @@ def size_of_terms(
     tape: Tape, results: Sequence[Tensor], leaves: Sequence[Tensor], x_dots: Sequence[np.ndarray]
 ) -> float:
     """Return the largest product of a number of the run and a tangent: what terms that cancel are made of."""
-    with listed(tape, *([each._slot_on(tape) for each in group] for group in (results, leaves))) as found:
+    roots, inputs = ([each._slot_on(tape) for each in group] for group in (results, leaves))
+    with listed(tape, roots, inputs) as found:
         slots = {slot for each in found for slot in (*each.operands, each.result) if slot >= 0}
         primals = [show(tape, slot, False) for slot in slots]
         inner = [tensor_on(tape, each.result) for each in found]

@@ -4,11 +4,12 @@ Entries that are the same at all inputs are computed here, once; replays compute
 the two have plans of their own: of a discretised Laplacian plus a reaction, replays compute the reaction's diagonal.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse
@@ -17,7 +18,7 @@ from scipy.sparse import csr_array
 
 from tapegrad.autodiff.accumulator import Accumulator
 from tapegrad.autodiff.custom.tensor_rules import all_have_forward_rules
-from tapegrad.autodiff.graph_view import listed
+from tapegrad.autodiff.graph_view import listed, tensor_on
 from tapegrad.autodiff.regions import materialize
 from tapegrad.autodiff.sparsity.certificate import (
     ReferenceDerivative,
@@ -27,22 +28,39 @@ from tapegrad.autodiff.sparsity.certificate import (
     tangents,
 )
 from tapegrad.autodiff.sparsity.detection import Dependences, Detection, masks
+from tapegrad.autodiff.sparsity.linear_ends import cut_of, product_map
 from tapegrad.autodiff.sparsity.pattern import ones_at, rows_of, starts_of
-from tapegrad.autodiff.sparsity.plan import SweepPlan, plan_of
+from tapegrad.autodiff.sparsity.plan import DENSE_SHARE, SweepPlan, plan_of
 from tapegrad.autodiff.sparsity.rules import seen
 from tapegrad.autodiff.sparsity.sweeps import Along, sweep
+from tapegrad.autodiff.tensor_sweeps import reverse
 from tapegrad.engine.inspection.tape_view import epsilon_of, read_tape
 from tapegrad.engine.tape.fields.layout import CALLS
 from tapegrad.engine.tape.fields.view import View
 from tapegrad.engine.tape.tape import Tape
+from tapegrad.errors import DensePatternError
+from tapegrad.frontend.functions.products.sparse import csr_product
 from tapegrad.frontend.functions.shapes.joining import concatenate
 from tapegrad.frontend.indexing.indexing import gather
 from tapegrad.frontend.recording.shape import in_c_order, reshape
 from tapegrad.frontend.tensor.tensor import Tensor, fixed_constant, from_array, is_tensor
+from tapegrad.ops.structural.indexing import CsrMatmulParams
 
 Pull = Callable[[list[tuple[Tensor, np.ndarray]]], list[Tensor]]
 Symmetric = bool | Literal["lower"]
+_FEW_SWEEPS = 4  # which no product is to spare
+_WORTHWHILE = 2 / 3  # of the sweeps that a product takes at most: assembling it takes time as well
+_MAX_DENSE_EXTENT = 4095  # rows or columns
 _MAX_CONSTANT = 64  # sweeps for entries that are the same at all inputs
+
+
+class _Apart(NamedTuple):
+    """Patterns of constant and of varying entries, and their plans."""
+
+    fixed: csr_array
+    varying: csr_array
+    of_fixed: SweepPlan
+    of_varying: SweepPlan
 
 
 class CompressedDerivative:
@@ -60,6 +78,8 @@ class CompressedDerivative:
         As of `plan_of`.
     known
         The pattern, or `None` to detect it.
+    within
+        Buffers whose steps are differentiated through, of a part that `sweep` is called for; `None` for all.
 
     Attributes
     ----------
@@ -77,21 +97,25 @@ class CompressedDerivative:
         symmetric: Symmetric,
         mode: str,
         known: csr_array | None,
+        within: set[int] | None = None,
     ) -> None:
         self._tape = tape
-        self._leaves, self._results = list(leaves), list(results)
+        self._leaves = list(leaves)
+        self._results: list[Any] = [y if is_tensor(y) else np.asarray(y) for y in results]
         self._is_symmetric, self._is_lower = bool(symmetric), symmetric == "lower"
-        self._is_given = known is not None
+        self._is_given, self._within = known is not None, within
         self._columns = np.cumsum([0, *(leaf.size for leaf in leaves)])
-        self._rows = np.cumsum([0, *(np.size(y) for y in results)])
+        self._rows = np.cumsum([0, *(y.size for y in self._results)])
         self._inputs = [x._slot for x in self._leaves]
         self._roots = [y._slot_on(tape) for y in results if _is_reached(y)]
         # What the sweeps of replays have found, and the place of each element among the results of all of them
         self._pieces: list[Tensor] = []
         self._places: list[np.ndarray] = []
-        with listed(tape, self._roots, self._inputs) as instructions:
-            detection = Detection(tape, instructions, self._inputs, known is None)
-            self.pattern = self._pattern(detection, detection.all_of) if known is None else known
+        self._middle: CompressedDerivative | None = None  # the part of a product that varies
+        self._of_middle: csr_array | None = None  # the entries of the product, by those of that part
+        with listed(tape, self._roots, self._inputs, within) as instructions:
+            self._detection = Detection(tape, instructions, self._inputs, known is None)
+            self.pattern = self._pattern(self._detection.all_of) if known is None else known
             if symmetric:
                 self.pattern = _symmetric(self.pattern)
             self.plan: SweepPlan = self._planned(self.pattern, bool(symmetric), mode)
@@ -99,20 +123,21 @@ class CompressedDerivative:
                 self.pattern, self.plan = _lower(self.pattern, self.plan)
             # The entries that are the same at all inputs, and for each entry its place among the results of sweeps
             self._fixed, self._sources = np.zeros(self.pattern.nnz), self.plan.sources
-            if self._roots:
-                may_split = known is None and not symmetric and self.plan.reverse == 0
-                if not (may_split and self._push_apart(detection)):
-                    self._push(detection, self.plan, np.arange(self.pattern.nnz))
+            may_split = known is None and not symmetric and self.plan.reverse == 0
+            self._apart = self._planned_apart() if may_split and self._roots else None
+            if within is None and not (known is None and mode != "reverse" and self._factor()):
+                self.sweep()
 
-    def _pattern(self, detection: Detection, numbers_of: Callable[[int], np.ndarray | None]) -> csr_array:
+    def _pattern(self, numbers_of: Callable[[int], np.ndarray | None]) -> csr_array:
         """Return the pattern of what `numbers_of` says of slots."""
-        pool, parts = detection.pool, []
+        pool, parts = self._detection.pool, []
         for y in self._results:
             found = numbers_of(y._slot_on(self._tape)) if _is_reached(y) else None
-            parts.append(np.zeros(np.size(y), np.int64) if found is None else found.reshape(-1))
+            parts.append(np.zeros(y.size, np.int64) if found is None else found.reshape(-1))
         sets = np.concatenate([np.zeros(0, np.int64), *parts])
         counts = np.diff(pool.starts)[sets]
         starts = starts_of(counts)
+        _refuse_dense(int(starts[-1]), self._shape)
         places = np.arange(starts[-1]) + np.repeat(pool.starts[sets] - starts[:-1], counts)
         made = ones_at(pool.entries[places], starts, self._shape)
         made.sort_indices()
@@ -137,11 +162,68 @@ class CompressedDerivative:
         sources[pushed] += read[row] - row
         return plan._replace(sources=sources)
 
+    # --- products ------------------------------------------------------------------------------------------------
+
+    def _factor(self) -> bool:
+        """Take constant steps at both ends of the graph for factors; return whether that saves replays sweeps."""
+        cut = cut_of(self._detection, self._inputs, self._roots) if self._sweeps > _FEW_SWEEPS else None
+        if cut is None:
+            return False
+        entrances, exits = ([tensor_on(self._tape, slot) for slot in slots] for slots in cut[:2])
+        middle = self._part(entrances, exits, cut.middle, "forward")
+        if middle._sweeps > _WORTHWHILE * self._sweeps:
+            return False
+        ends = self._part(exits, self._results, cut.last), self._part(self._leaves, entrances, cut.first)
+        if max(each.plan.forward + each.plan.reverse for each in ends) > _MAX_CONSTANT:
+            return False
+        left, right = (each.matrix() for each in ends)
+        self._of_middle = product_map(left, middle.pattern, right, self.pattern, self._is_lower)
+        if self._of_middle is None:
+            return False
+        middle.sweep()
+        varying = np.zeros(middle.pattern.nnz, np.bool_)  # the others are computed here, once
+        varying[_numbers_in(middle.pattern, middle._pattern(middle._detection.varying.of))] = True
+        self._fixed = self._of_middle @ np.where(varying, 0.0, middle._fixed)
+        self._of_middle = self._of_middle[:, varying]
+        middle._fixed, middle._sources = middle._fixed[varying], middle._sources[varying]
+        self._middle = middle
+        return True
+
+    @property
+    def _sweeps(self) -> int:
+        """Cost of a replay, in forward sweeps."""
+        plan = self._apart.of_varying if self._apart else self.plan
+        return plan.forward + 2 * plan.reverse
+
+    def _part(
+        self, leaves: Sequence[Tensor], results: Sequence[Any], within: set[int], mode: str = "auto"
+    ) -> "CompressedDerivative":
+        return CompressedDerivative(self._tape, leaves, results, False, mode, None, within)
+
+    def matrix(self) -> csr_array:
+        """Return the derivative of a part whose steps are all constant."""
+        self.sweep()
+        entries = self._computed(self._pull_part).data_or_traced()
+        return csr_array((entries, self.pattern.indices, self.pattern.indptr), self._shape)
+
+    def _pull_part(self, seeds: list[tuple[Tensor, np.ndarray]]) -> list[Tensor]:
+        """Return the cotangents of the leaves of a part, given pairs of results and their cotangents."""
+        roots = [(y._slot_on(self._tape), fixed_constant(y_bar)) for y, y_bar in seeds]
+        found = zip(reverse(self._tape, roots, self._inputs, self._within), self._leaves, strict=True)
+        return [
+            from_array(np.zeros(x.shape, x.dtype), constant=True) if bar is None else bar for bar, x in found
+        ]
+
     # --- sweeps --------------------------------------------------------------------------------------------------
 
-    def _push(
-        self, detection: Detection, plan: SweepPlan, fixed: np.ndarray | None, varying: bool = True
-    ) -> None:
+    def sweep(self) -> None:
+        """Sweep forwards along all colours, while the graph is listed."""
+        if self._apart:
+            self._push_apart(*self._apart)
+        elif self._roots:
+            self._push(self.plan, np.arange(self.pattern.nnz))
+
+    def _push(self, plan: SweepPlan, fixed: np.ndarray | None, varying: bool = True) -> None:
         """Sweep forwards along the colours of a plan.
 
         Parameters
@@ -151,7 +233,7 @@ class CompressedDerivative:
         varying
             Whether the varying entries are found.
         """
-        of_sets = masks(detection.pool, plan.columns)
+        detection, of_sets = self._detection, masks(self._detection.pool, plan.columns)
         directions = [self._direction(plan.columns == c) for c in range(plan.forward)]
         reached = detection.colours_read(of_sets)
         swept = sweep(detection, self._inputs, directions, reached, self._roots, not varying)
@@ -159,22 +241,26 @@ class CompressedDerivative:
             if fixed is not None:
                 self._read_constants(along.constant, c, plan, fixed)
             if varying:
-                self._add_varying(along, c, detection, of_sets)
+                self._add_varying(along, c, of_sets)
 
-    def _push_apart(self, detection: Detection) -> bool:
-        """Sweep for constant and for varying entries apart; return whether that saves replays sweeps."""
-        fixed, varying = (
-            self._pattern(detection, each.of) for each in (detection.constant, detection.varying)
-        )
-        of_fixed, of_varying = (self._planned(each, False, "forward") for each in (fixed, varying))
-        if of_varying.forward >= self.plan.forward or of_fixed.forward > _MAX_CONSTANT:
-            return False
-        self._push(detection, of_fixed, _numbers_in(self.pattern, fixed), varying=False)
+    def _planned_apart(self) -> "_Apart | None":
+        """Return plans for constant and for varying entries, if that saves replays sweeps."""
+        kinds = self._detection.constant, self._detection.varying
+        fixed, varying = (self._pattern(each.of) for each in kinds)
+        plans = [self._planned(each, False, "forward") for each in (fixed, varying)]
+        found = _Apart(fixed, varying, *plans)
+        saves = found.of_varying.forward < self.plan.forward and found.of_fixed.forward <= _MAX_CONSTANT
+        return found if saves else None
+
+    def _push_apart(
+        self, fixed: csr_array, varying: csr_array, of_fixed: SweepPlan, of_varying: SweepPlan
+    ) -> None:
+        """Sweep for constant and for varying entries apart."""
+        self._push(of_fixed, _numbers_in(self.pattern, fixed), varying=False)
         self.plan = of_varying
         self._sources = np.full(self.pattern.nnz, -1)
         self._sources[_numbers_in(self.pattern, varying)] = of_varying.sources
-        self._push(detection, of_varying, None)
-        return True
+        self._push(of_varying, None)
 
     def _direction(self, chosen: np.ndarray) -> list[Tensor | None]:
         """Return the tangents of the leaves along the sum of some columns."""
@@ -210,9 +296,9 @@ class CompressedDerivative:
         of_sweep = np.flatnonzero((plan.sources >= begin) & (plan.sources < begin + count))
         self._fixed[numbers[of_sweep]] += values[plan.sources[of_sweep] - begin]
 
-    def _add_varying(self, along: Along, sweep_: int, detection: Detection, of_sets: np.ndarray) -> None:
+    def _add_varying(self, along: Along, sweep_: int, of_sets: np.ndarray) -> None:
         """Add the varying tangents of the results along a sweep to the pieces, in the parts that they have."""
-        tangents, varying = along.varying, detection.varying
+        tangents, varying = along.varying, self._detection.varying
         for y, first in self._reached():
             slot = y._slot_on(self._tape)
             geometry = tangents.geometry(slot)
@@ -258,14 +344,22 @@ class CompressedDerivative:
         return entries
 
     def _computed(self, pull: Pull) -> Tensor:
-        for r in range(self.plan.reverse):
+        for r in range(self.plan.reverse if self._middle is None else 0):
             first = self.plan.forward * self._shape[0] + r * self._shape[1]
             for x_bar, begin in zip(self._pulled(pull, r), self._columns.tolist(), strict=False):
                 self._add(x_bar, np.arange(first + begin, first + begin + x_bar.size))
-        varying = self._chosen()
+        varying = self._chosen() if self._middle is None else self._product(self._middle._computed(pull))
         if varying is None:
             return from_array(self._fixed, constant=True)
         return varying + self._fixed.astype(varying.dtype) if self._fixed.any() else varying
+
+    def _product(self, entries: Tensor) -> Tensor:
+        """Return the entries of the product, given those of its middle factor."""
+        product: Any = self._of_middle
+        rows, columns = product.shape
+        lists = fixed_constant(np.concatenate([product.indptr, product.indices], dtype=np.int64))
+        weights = fixed_constant(product.data.astype(entries.dtype))
+        return csr_product(entries, weights, lists, CsrMatmulParams(rows, columns, 1))
 
     def _pulled(self, pull: Pull, sweep_: int) -> list[Any]:
         """Return the cotangents of the leaves for the sum of some rows."""
@@ -366,6 +460,16 @@ class CompressedDerivative:
         counts = np.bincount(rows[taken] - top, minlength=bottom - top)
         shape = bottom - top, right - left
         return ones_at(columns[taken] - left, starts_of(counts), shape), taken
+
+
+def _refuse_dense(entries: int, shape: tuple[int, int]) -> None:
+    """Raise for a large matrix that is not sparse: each column takes a sweep, and memory for it."""
+    if min(shape) > _MAX_DENSE_EXTENT and entries > DENSE_SHARE * math.prod(shape):
+        raise DensePatternError(
+            f"sparse=True: {entries:,} of the {shape[0]:,} x {shape[1]:,} entries may be other than zero, so the"
+            " derivative is not sparse; use sparse=False, products with vectors, or pass pattern= if fewer entries are"
+            " known to differ from zero"
+        )
 
 
 def _unknown(vector: np.ndarray) -> float:

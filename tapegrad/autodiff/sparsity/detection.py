@@ -38,6 +38,11 @@ class Dependences:
         # By buffer and region of it the same for what is added to the region alone
         self._parts: dict[tuple[int, View], np.ndarray] = {}
 
+    @property
+    def buffers(self) -> set[int]:
+        """The buffers that depend on inputs."""
+        return set(self._numbers)
+
     def of(self, slot: int) -> np.ndarray | None:
         """Return the number of each element of a slot, in its shape; `None` if it depends on no input.
 

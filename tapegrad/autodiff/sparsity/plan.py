@@ -1,5 +1,6 @@
 """Plans of sparse derivatives: which columns share a forward sweep, which rows a reverse sweep, where entries stand."""
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from tapegrad.engine.sweep.sparsity import colouring
 # A line of more entries, and of so many times those of most, has a sweep of its own
 _DENSE, _TIMES_MEDIAN = 64, 4
 _MAX_COUNTED = 1 << 24  # places for a count of each row and colour, before sorting is better
+DENSE_SHARE = 0.5  # of the entries: colours of such a matrix save nothing, and take long to find
 _REVERSE_COST = 2.0  # of a reverse sweep, in forward sweeps
 
 
@@ -127,6 +129,8 @@ def _colour_columns(pattern: csr_array) -> np.ndarray:
     by_column = pattern.T.tocsr()
     lengths = np.diff(by_column.indptr)
     used = np.flatnonzero(lengths)
+    if pattern.nnz > DENSE_SHARE * math.prod(pattern.shape):
+        return np.where(lengths > 0, np.cumsum(lengths > 0) - 1, -1)
     found = _coloured(used, by_column, pattern)
     if found.max(initial=-1) + 1 > 2 * np.diff(pattern.indptr).max(initial=0):
         other = _coloured(used[np.argsort(-lengths[used], kind="stable")], by_column, pattern)
@@ -172,7 +176,7 @@ def _placed(
 def _by_stars(pattern: csr_array) -> SweepPlan:
     """Colour a symmetric matrix by stars. Vertices with very many neighbours have colours of their own."""
     n = pattern.shape[0]
-    hubs = _dense(np.diff(pattern.indptr))
+    hubs = _dense(np.diff(pattern.indptr)) | (pattern.nnz > DENSE_SHARE * n**2)
     colours = _colour_stars(pattern, hubs)
     colours[hubs] = colours.max(initial=-1) + 1 + np.arange(int(hubs.sum()))
     colours[np.diff(pattern.indptr) == 0] = -1

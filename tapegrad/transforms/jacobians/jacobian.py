@@ -100,7 +100,8 @@ def jacobian(
     CertificateError
         If a Jacobian whose columns share sweeps disagrees with a tangent: a fault of tapegrad, or of a custom op.
     DensePatternError
-        With `sparse`, if elements depend on so many inputs that their lists do not fit into memory.
+        With `sparse`, if elements depend on so many inputs that their lists do not fit into memory, or if a matrix of
+        4,096 rows and columns or more has more than half of its entries.
     TypeError
         When the result is not one array of real numbers, or an argument to differentiate by is no float. With
         `holomorphic`, when one of them is not complex.
@@ -109,13 +110,17 @@ def jacobian(
     -----
     A sparse Jacobian is computed by as many sweeps as its columns have colours, where two columns of one colour have
     no entry in the same row [1]_, or by reverse sweeps for rows if these are fewer. Entries that are the same at all
-    inputs are computed once, and take no part in that. Of the same entries, other values are a replay: ``J.values`` is
-    recorded and replayed, differentiated, mapped and compiled like any other function.
+    inputs are computed once, and take no part in that. If the function begins and ends with linear maps, such as lists
+    of places, and what lies between takes fewer sweeps, that is swept, and multiplied by their constant matrices [2]_.
+    Of the same entries, other values are a replay: ``J.values`` is recorded and replayed, differentiated, mapped and
+    compiled like any other function.
 
     References
     ----------
     .. [1] A. H. Gebremedhin, F. Manne, A. Pothen, "What color is your Jacobian? Graph coloring for computing
        derivatives", SIAM Review 47(4), 2005.
+    .. [2] A. Griewank, P. L. Toint, "On the unconstrained optimization of partially separable functions", in
+       "Nonlinear Optimization 1981", Academic Press, 1982.
 
     Examples
     --------

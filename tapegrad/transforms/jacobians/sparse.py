@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 from tapegrad.autodiff.custom.tensor_rules import all_have_forward_rules
 from tapegrad.autodiff.sparsity.compressed import CompressedDerivative, Symmetric
 from tapegrad.autodiff.sparsity.pattern import Pattern, given_pattern, matrix_of
+from tapegrad.autodiff.sparsity.plan import DENSE_SHARE
 from tapegrad.errors import RecordingWarning, name_of
 from tapegrad.frontend.indexing.indexing import gather
 from tapegrad.frontend.recording.shape import in_c_order
@@ -30,7 +31,7 @@ from tapegrad.transforms.nested import NestedCall
 
 Format = Literal["csr", "csc", "coo"]
 _FORMATS = ("csr", "csc", "coo")
-_LARGE, _DENSE_SHARE = 64, 0.5  # a matrix of so many rows and columns, with so many entries, is not sparse
+_MIN_WARNED_EXTENT = 64  # rows and columns
 
 
 def jacobian(
@@ -61,7 +62,7 @@ def detected_pattern(function: Callable[..., Any], x: Any) -> Pattern:
     Raises
     ------
     DensePatternError
-        If elements depend on so many inputs that their lists do not fit into memory.
+        If elements depend on so many inputs that their lists do not fit into memory, or on more than half of many.
     """
     run = NestedCall(function, select((x,), 0, "jacobian"), {})
     derivative = CompressedDerivative(run.tape, run.leaves, [run.value], False, "auto", None)
@@ -218,7 +219,7 @@ class Entries(Transform):
 
 def _warn_if_dense(name: str, pattern: csr_array) -> None:
     m, n = pattern.shape
-    if min(m, n) >= _LARGE and pattern.nnz > _DENSE_SHARE * m * n:
+    if min(m, n) >= _MIN_WARNED_EXTENT and pattern.nnz > DENSE_SHARE * m * n:
         warnings.warn(
             f"{name}: {100 * pattern.nnz / (m * n):.0f} % of the entries may be other than zero, so sparse=False is"
             " faster; a product with a dense array makes everything depend on everything: use a matrix of scipy.sparse"
