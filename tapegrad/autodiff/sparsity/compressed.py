@@ -118,15 +118,20 @@ class CompressedDerivative:
             self.pattern = self._pattern(self._detection.all_of) if known is None else known
             if symmetric:
                 self.pattern = _symmetric(self.pattern)
-            self.plan: SweepPlan = self._planned(self.pattern, bool(symmetric), mode)
-            if symmetric == "lower":
-                self.pattern, self.plan = _lower(self.pattern, self.plan)
-            # The entries that are the same at all inputs, and for each entry its place among the results of sweeps
-            self._fixed, self._sources = np.zeros(self.pattern.nnz), self.plan.sources
-            may_split = known is None and not symmetric and self.plan.reverse == 0
-            self._apart = self._planned_apart() if may_split and self._roots else None
-            if within is None and not (known is None and mode != "reverse" and self._factor()):
-                self.sweep()
+            if within is None:
+                self.prepare(mode)
+                if known is not None or mode == "reverse" or not self._factor():
+                    self.sweep()
+
+    def prepare(self, mode: str) -> None:
+        """Plan the sweeps."""
+        self.plan: SweepPlan = self._planned(self.pattern, self._is_symmetric, mode)
+        if self._is_lower:
+            self.pattern, self.plan = _lower(self.pattern, self.plan)
+        # The entries that are the same at all inputs, and for each entry its place among the results of sweeps
+        self._fixed, self._sources = np.zeros(self.pattern.nnz), self.plan.sources
+        may_split = not (self._is_given or self._is_symmetric or self.plan.reverse)
+        self._apart = self._planned_apart() if may_split and self._roots else None
 
     def _pattern(self, numbers_of: Callable[[int], np.ndarray | None]) -> csr_array:
         """Return the pattern of what `numbers_of` says of slots."""
@@ -170,14 +175,17 @@ class CompressedDerivative:
         if cut is None:
             return False
         entrances, exits = ([tensor_on(self._tape, slot) for slot in slots] for slots in cut[:2])
-        middle = self._part(entrances, exits, cut.middle, "forward")
-        if middle._sweeps > _WORTHWHILE * self._sweeps:
+        try:
+            middle = self._part(entrances, exits, cut.middle)
+            ends = self._part(exits, self._results, cut.last), self._part(self._leaves, entrances, cut.first)
+        except DensePatternError:
             return False
-        ends = self._part(exits, self._results, cut.last), self._part(self._leaves, entrances, cut.first)
-        if max(each.plan.forward + each.plan.reverse for each in ends) > _MAX_CONSTANT:
-            return False
-        left, right = (each.matrix() for each in ends)
-        self._of_middle = product_map(left, middle.pattern, right, self.pattern, self._is_lower)
+        few = middle.prepared("forward", _WORTHWHILE * self._sweeps) and all(
+            each.prepared("auto") for each in ends
+        )
+        if few:
+            left, right = (each.matrix() for each in ends)
+            self._of_middle = product_map(left, middle.pattern, right, self.pattern, self._is_lower)
         if self._of_middle is None:
             return False
         middle.sweep()
@@ -196,9 +204,19 @@ class CompressedDerivative:
         return plan.forward + 2 * plan.reverse
 
     def _part(
-        self, leaves: Sequence[Tensor], results: Sequence[Any], within: set[int], mode: str = "auto"
+        self, leaves: Sequence[Tensor], results: Sequence[Any], within: set[int]
     ) -> "CompressedDerivative":
-        return CompressedDerivative(self._tape, leaves, results, False, mode, None, within)
+        return CompressedDerivative(self._tape, leaves, results, False, "", None, within)
+
+    def prepared(self, mode: str, most: float = _MAX_CONSTANT) -> bool:
+        """Plan the sweeps of a part if there are at most so many; return whether there are."""
+        lengths = [np.diff(self.pattern.indptr)]
+        if mode == "auto":
+            lengths.append(np.bincount(self.pattern.indices))
+        if min(each.max(initial=0) for each in lengths) > most:  # each takes as many sweeps as it is long
+            return False
+        self.prepare(mode)
+        return self._sweeps <= most
 
     def matrix(self) -> csr_array:
         """Return the derivative of a part whose steps are all constant."""
