@@ -19,7 +19,7 @@ QUICK = (
     "constrained_minimisation.hs100.HS100", "quadratic_problems.table1.TABLE1",
     "nonlinear_equations.lanczos1.LANCZOS1", "nonlinear_equations.powellbs.POWELLBS",
 )  # fmt: skip
-SAMPLE = 100  # problems, the first ones of a seeded permutation: all take hours
+SAMPLE = 100  # problems, the first ones of a seeded permutation
 _HEAD = ("quantity", "problems", "agree", "largest difference of these", "ours is right", "told apart by neither",
          "JAX's is right", "fail")  # fmt: skip
 
