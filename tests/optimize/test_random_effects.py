@@ -35,6 +35,17 @@ def fit():
     return tg.optimize.laplace(herds, HERDS_START, random=1)
 
 
+def test_no_minimum_has_no_standard_errors_and_says_so() -> None:
+    fit = tg.optimize.laplace(
+        lambda p, u: np.sum((u - p[0]) ** 2) + np.sum((u - np.arange(8.0)) ** 2) + 0.0 * p[1],
+        (np.zeros(2), np.zeros(8)),
+        random=1,
+    )
+    with pytest.warns(scipy.optimize.OptimizeWarning, match="not positive definite"):
+        assert np.isnan(fit.std_errors).all()
+    assert "nan" in fit.summary()
+
+
 def test_cbpp_is_that_of_lme4(fit) -> None:
     """The estimates, standard errors and log-likelihood that `glmer` prints (Bates and others, 2015)."""
     assert fit.success

@@ -5,6 +5,7 @@ the effects have the inverse of their own Hessian; what the mode moves with the 
 Steffey, *JASA* 84, 1989).
 """
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,7 @@ from numpy.linalg import LinAlgError
 from tapegrad.errors import check_function
 from tapegrad.frontend.functions.shapes.flat_structures import LeafLayout, joined, taken_apart
 from tapegrad.frontend.functions.sparse_systems.cholesky import SparseFactor
+from tapegrad.frontend.words.frames import program_level
 from tapegrad.optimize.random_effects.model import LatentModel
 from tapegrad.optimize.random_effects.search import ModeToMode
 from tapegrad.transforms.jacobians.jacobian import jacobian
@@ -78,6 +80,8 @@ class Uncertainty:
         self._model, self._free, self._effects = model, free, effects
         self.hessian = marginal_hessian(model, free, effects)
         self.cov = inverse_or_nan(self.hessian)
+        if np.isnan(self.cov).any():
+            _warn_of_no_minimum()
         self.factor: SparseFactor = model.factor(free, effects)
         self.slopes = model.mode_slopes(free, effects, self.factor)
 
@@ -126,6 +130,17 @@ class _Outputs:
         found = self._function(*self._model.arguments(free, vector))
         leaves, self.layout = taken_apart(found, "predict: result")
         return joined(leaves, np.dtype(np.float64))
+
+
+def _warn_of_no_minimum() -> None:
+    from scipy.optimize import OptimizeWarning
+
+    text = (
+        "the Hessian of the marginal likelihood is not positive definite at the estimates, so covariances and standard"
+        " errors are nan: they are no minimum, or one that does not depend on all parameters; begin elsewhere, pass"
+        " another method=, or fix a parameter"
+    )
+    warnings.warn(text, OptimizeWarning, stacklevel=program_level())
 
 
 def inverse_or_nan(matrix: np.ndarray) -> np.ndarray:
