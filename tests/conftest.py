@@ -6,7 +6,6 @@ Cases that are not in the daily selection (helpers/daily.py) are deselected, unl
 import gc
 import math
 import os
-import random
 import sys
 import zlib
 from collections.abc import Iterator
@@ -36,7 +35,7 @@ def pytest_configure(config: pytest.Config) -> None:
     Without bytecode every process rewrites the assertions of 340 files anew: 10 s.
     """
     sys.dont_write_bytecode = False
-    os.environ.setdefault(daily.SEED, str(random.randrange(1_000_000)))
+    os.environ.setdefault(daily.SEED, str(daily.default_seed()))
     daily.check_selection()
     config.pluginmanager.register(case_times.CaseTimes(daily.IS_DAILY))
 
@@ -58,7 +57,7 @@ def pytest_report_header() -> str:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Deselect what another selection runs. Processes share the tests file by file, the dearest first."""
     config.stash[case_times.COLLECTED] = {item.nodeid for item in items}
-    left_out = daily.left_out(items)
+    left_out = daily.left_out(items, is_whole=config.args == config.getini("testpaths"))
     config.hook.pytest_deselected(items=left_out)
     gone = set(left_out)
     items[:] = [item for item in items if item not in gone]

@@ -28,6 +28,32 @@ def test_consecutive_seeds_have_all_cases_of_a_selection(monkeypatch: pytest.Mon
     assert min(map(len, parts)) > len(NAMES) / 16
 
 
+class Case:
+    """A case without markers."""
+
+    def __init__(self, nodeid: str) -> None:
+        self.nodeid = nodeid
+
+    def get_closest_marker(self, name: str) -> None:
+        return None
+
+
+def test_a_run_of_the_whole_suite_has_a_half_of_many_cases(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two consecutive seeds have all; functions with few cases are whole, and so is a run of some files."""
+    few = [f"tests/test_rows.py::test_few[{number}]" for number in range(daily.MAX_WHOLE_CASES)]
+    items: Any = list(map(Case, [*NAMES, *few]))
+    monkeypatch.setattr(daily, "SELECTION", "daily")
+    monkeypatch.setattr(daily, "IS_DAILY", True)
+    gone = []
+    for seed in (7, 8):
+        monkeypatch.setenv(daily.SEED, f"{seed}")
+        assert daily.left_out(items, is_whole=False) == []
+        gone.append({item.nodeid for item in daily.left_out(items, is_whole=True)})
+    assert gone[0] | gone[1] == set(NAMES)
+    assert not gone[0] & gone[1]
+    assert min(map(len, gone)) > len(NAMES) / 3
+
+
 @pytest.mark.parametrize(
     ("times", "expected"),
     [

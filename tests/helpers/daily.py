@@ -1,14 +1,16 @@
 """The daily selection of the suite: `make test` runs it, `make test-all` the rest, too.
 
 A table-driven test says with `daily` which of its cases are run each time; a case that takes too long is not among them
-(`case_times`). The environment variable ``TAPEGRAD_TESTS`` is ``rest`` for all other cases and whatever is drawn at
-random, ``all`` for both, ``costly`` for those of ``tests/case_times.txt``, and ``daily`` by default. ``rest/8`` is an
-eighth of a selection: eight consecutive seeds have all of it.
+(`case_times`). Of functions with many cases a run of the whole suite has a half, by the seed: two consecutive seeds
+have all. The environment variable ``TAPEGRAD_TESTS`` is ``rest`` for all other cases and whatever is drawn at random,
+``all`` for both, ``costly`` for those of ``tests/case_times.txt``, and ``daily`` by default. ``rest/8`` is an eighth of
+a selection: eight consecutive seeds have all of it.
 """
 
 import os
+import random
 import zlib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -21,7 +23,10 @@ SELECTIONS = ("daily", "rest", "all", "costly")
 SELECTION, _, _parts = os.environ.get("TAPEGRAD_TESTS", "daily").partition("/")
 PARTS = int(_parts or 1)
 IS_DAILY = SELECTION == "daily"
-SEED = "TAPEGRAD_TESTS_SEED"  # environment variable: the first seed of the unseeded random programs
+SEED = (
+    "TAPEGRAD_TESTS_SEED"  # environment variable: of the parts that a run has, and of what it draws at random
+)
+MAX_WHOLE_CASES = 8  # of a function that a run of the whole suite has all cases of
 NEW_SEEDS = 1_000_000  # seeds of random programs that a run draws for itself begin here
 TIMES = case_times.read_times()
 not_daily = pytest.mark.daily(every=0)
@@ -62,9 +67,16 @@ def check_selection() -> None:
         raise pytest.UsageError("TAPEGRAD_CASE_TIMES: write TAPEGRAD_TESTS=daily, all or costly")
 
 
-def left_out(items: list[pytest.Item]) -> list[pytest.Item]:
-    """Return the tests that are not in the selection."""
+def default_seed() -> int:
+    """Return the seed of a run that was given none: the daily one is the same each time."""
+    return 0 if IS_DAILY else random.randrange(1_000_000)
+
+
+def left_out(items: list[pytest.Item], is_whole: bool) -> list[pytest.Item]:
+    """Return the tests that are not in the selection, given whether all files of the suite were collected."""
     rest = _rest(items)
+    if is_whole:
+        rest |= _other_half([item for item in items if item not in rest])
     if not IS_DAILY:
         rest.update(filter(_is_drawn, items))
     unchosen = [item for item in items if item.get_closest_marker("chosen_rows") is None]
@@ -74,12 +86,19 @@ def left_out(items: list[pytest.Item]) -> list[pytest.Item]:
 def selects(name: str, is_daily: bool) -> bool:
     """Return whether the selection has the case of this name, which the daily selection has or not."""
     is_selected = {"daily": is_daily, "rest": not is_daily, "all": True, "costly": name in TIMES}[SELECTION]
-    return is_selected and (PARTS == 1 or _is_in_part(name))
+    return is_selected and _is_in_part(name, PARTS)
 
 
-def _is_in_part(name: str) -> bool:
-    """Return whether the seed has this case: of `PARTS` consecutive seeds one has it."""
-    return (zlib.crc32(name.encode()) + int(os.environ[SEED])) % PARTS == 0
+def _is_in_part(name: str, parts: int) -> bool:
+    """Return whether the seed has this case: of so many consecutive seeds one has it."""
+    return (zlib.crc32(name.encode()) + int(os.environ[SEED])) % parts == 0
+
+
+def _other_half(items: list[pytest.Item]) -> set[pytest.Item]:
+    """Return those cases of functions with many that another seed has."""
+    counts = Counter(case_times.function_of(item.nodeid) for item in items)
+    many = [item for item in items if counts[case_times.function_of(item.nodeid)] > MAX_WHOLE_CASES]
+    return {item for item in many if not _is_in_part(item.nodeid, 2)}
 
 
 def _is_drawn(item: pytest.Item) -> bool:
