@@ -42,7 +42,8 @@ def _cholesky(matrix: Any) -> Any:
     return factor
 
 
-def _solve(rates: Any, span: Any, first: Any, *rest: Any, **options: Any) -> Any:
+def _solve(rates: Any, span: Any, first: Any, *rest: Any, max_steps: int, **options: Any) -> Any:
+    """Solve as SciPy does, which knows no bound of the number of steps."""
     return solve_ivp(rates, span, np.asarray(first, complex), *rest, **options)
 
 

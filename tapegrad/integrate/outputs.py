@@ -20,7 +20,7 @@ from tapegrad.implicit.reached_values import ReachedValues, packed
 from tapegrad.integrate.arguments import known, numbers
 from tapegrad.integrate.events import TERMINATED
 from tapegrad.integrate.method import AcceptedStep, ExplicitMethod, like
-from tapegrad.integrate.steps import FAILED, Integration, State, added
+from tapegrad.integrate.steps import FAILED, OUT_OF_STEPS, Integration, State, added
 from tapegrad.loops.body import on_recording
 from tapegrad.loops.scan import scan_with_retries, scanned
 from tapegrad.program.archive.contents import OpKind, ReadContents, add_kind
@@ -72,14 +72,11 @@ def _by_one_loop(integration: Integration, t_eval: Any) -> tuple[State, Any]:
         )
         return after, y, done
 
-    def going(state: State) -> Any:
-        return np.where(state.status == 0, direction * (integration.end - state.t), 0.0)
-
     first = integration.first()
     first = first._replace(t_old=(), h=(), y_old=(), memory=first.memory[-1:])
     following = np.append(stop_gradient(t_eval)[1:], direction * np.inf)
-    last, _, ys = scan_with_retries(advance, going, first, (t_eval, following))
-    return last, ys
+    last, _, ys = scan_with_retries(advance, integration.rest, first, (t_eval, following))
+    return integration.stopped(last, direction * (t_eval[-1] - last.t)), ys
 
 
 def _by_loops(integration: Integration, t_eval: Any) -> tuple[State, Any]:
@@ -143,6 +140,8 @@ def _reason(status: int, t: float, steps: int, number: int) -> str:
             f" spacing between numbers. Differentiate the outputs before alone, y[:, :{number}], or end t_eval there;"
             " see whether the solution ends there, or write method='Radau' if the problem is stiff"
         )
+    if status == OUT_OF_STEPS:
+        return f"the integration has stopped at t={t:.9g}, for max_steps={steps} steps were made"
     if status == TERMINATED:
         return f"an event has ended the integration in the step to t={t:.9g}; differentiate the outputs before it alone"
     return "it is nan, or its time is"

@@ -6,13 +6,14 @@ import numpy as np
 
 from tapegrad.integrate.arguments import is_recording, numbers, plain
 from tapegrad.integrate.events import FoundEvents
-from tapegrad.integrate.steps import FAILED, Integration, State
+from tapegrad.integrate.steps import FAILED, OUT_OF_STEPS, Integration, State
 from tapegrad.loops.carry import leaf_of
 from tapegrad.transforms.stop_gradient import stop_gradient
 
 MESSAGES = {
     0: "The solver successfully reached the end of the integration interval.",
     1: "A termination event occurred.",
+    OUT_OF_STEPS: "The integration was to make no more steps: see max_steps.",
     FAILED: "Required step size is less than spacing between numbers.",
 }
 
@@ -59,9 +60,9 @@ def result_of(t: Any, y: Any, integration: Integration, last: State, found: Foun
 
 
 def _message(last: State) -> str:
-    """Return SciPy's message, and where the solver has stopped if it could not go on."""
+    """Return SciPy's message, and where the solver has stopped if it did not go on."""
     number = int(numbers(last.status))
-    if number != FAILED:
+    if number not in (FAILED, OUT_OF_STEPS):
         return MESSAGES[number]
     place = f" It has stopped at t={float(numbers(last.t)):.9g}, after {int(numbers(last.accepted))} steps"
     finite = np.isfinite(numbers(last.y)).all() and np.isfinite(numbers(last.size))

@@ -1,5 +1,7 @@
 """`solve_ivp`: initial value problems of ordinary differential equations."""
 
+import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -51,6 +53,7 @@ def solve_ivp(  # noqa: PLR0913  SciPy's arguments
     atol: Any = 1e-6,
     max_step: float = np.inf,
     first_step: float | None = None,
+    max_steps: int | None = None,
     jac_sparsity: Any = None,
 ) -> OdeResult:
     """Solve ``dy/dt = fun(t, y, *args)`` with ``y(t0) = y0``, as `scipy.integrate.solve_ivp` does, with derivatives.
@@ -87,6 +90,9 @@ def solve_ivp(  # noqa: PLR0913  SciPy's arguments
         Tolerances: the estimated error of a step is at most ``atol + rtol * abs(y)``.
     max_step, first_step : float, optional
         Bound of the sizes of steps, and size of the first one.
+    max_steps : int, optional
+        How many steps are made at most. A sampler or an optimiser tries parameters for which a solution takes millions
+        of them: with a bound it is nan there, and the point is refused. By default there is none.
     jac_sparsity : array_like or sparse matrix, shape (n, n), or False, optional
         Where the Jacobian of `fun` by the state may be other than zero, for methods for stiff problems. By default it
         is detected for 32 states or more; `False` takes a dense matrix.
@@ -96,9 +102,10 @@ def solve_ivp(  # noqa: PLR0913  SciPy's arguments
     OdeResult
         A dict with its items as attributes: `t`, of shape (m,); `y`, of shape (n, m); `t_events` and `y_events`, for
         each event times and states; `nfev`, evaluations of `fun`; `status`, 0, 1 after an event that ends the
-        integration, or -1; `success`; outside of recordings also `message`, `sol`, `njev` and `nlu`. Where nothing is
-        differentiated they are arrays and numbers. If the step becomes too small, the status is -1, and `t` and `y`
-        have what was reached; inside of recordings, where their shapes are fixed, the rest is nan.
+        integration, -1 if the step became too small, or -2 after `max_steps`; `success`; outside of recordings also
+        `message`, `sol`, `njev` and `nlu`. Where nothing is differentiated they are arrays and numbers. Of an
+        integration that has failed, `t` and `y` have what was reached; inside of recordings, where their shapes are
+        fixed, the rest is nan.
 
     Raises
     ------
@@ -165,7 +172,7 @@ def solve_ivp(  # noqa: PLR0913  SciPy's arguments
     """
     integration, t_eval = integration_of(
         fun, t_span, y0, method, t_eval, args, rtol, atol, vectorized, events, max_step, first_step,
-        jac_sparsity=jac_sparsity,
+        jac_sparsity=jac_sparsity, max_steps=max_steps,
     )  # fmt: skip
     if is_recording():
         if dense_output or t_eval is None:
@@ -201,6 +208,7 @@ def integration_of(  # noqa: PLR0913  SciPy's arguments
     first_step: float | None = None,
     may_repeat: bool = False,
     jac_sparsity: Any = None,
+    max_steps: int | None = None,
 ) -> tuple[Integration, Any]:
     """Return the integration for the arguments of `solve_ivp`, and the times of the results; raise if any is wrong.
 
@@ -217,13 +225,16 @@ def integration_of(  # noqa: PLR0913  SciPy's arguments
     if t_eval is not None:
         t_eval = evaluation_times(t_eval, begin, end, direction, may_repeat)
     step_sizes(max_step, first_step, begin, end, solver.fixed)
+    most = math.inf if max_steps is None else operator.index(max_steps)
+    if most < 1:
+        raise ValueError(f"solve_ivp: max_steps={max_steps} must be positive")
     times_vary = any(map(is_tensor, (begin, end, t_eval)))
     slope = SlopeFunction("solve_ivp", fun, args, vectorized, y0)
     if solver.implicit:
         slope.jacobian = jacobian_of(slope, begin, y0, jac_sparsity)
     integration = (RadauIntegration if method == "Radau" else Integration)(
         solver, slope, begin, end, direction, y0,
-        *tolerances(rtol, atol, y0), max_step, first_step, times_vary,
+        *tolerances(rtol, atol, y0), max_step, first_step, most, times_vary,
         None if events is None else Events(events, args),
     )  # fmt: skip
     return integration, t_eval

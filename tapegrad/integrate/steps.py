@@ -20,7 +20,7 @@ from tapegrad.transforms.stop_gradient import stop_gradient
 
 SAFETY = 0.9
 MIN_FACTOR, MAX_FACTOR = 0.2, 10.0
-FAILED = -1
+FAILED, OUT_OF_STEPS = -1, -2
 _UNIT, _SMALLEST = 2.0**-53 * (1 + 2.0**-52), 2.0**-1074
 
 
@@ -44,7 +44,7 @@ class State(NamedTuple):
     accepted
         Number of steps that were accepted.
     status
-        0, or `FAILED` if the step has become too small.
+        0, or `FAILED` if the step has become too small, or `OUT_OF_STEPS`.
     control
         What else the next step depends on.
     watch
@@ -144,6 +144,8 @@ class Integration:
         Tolerances, and the largest size of a step.
     first_step
         Size of the first step, or `None`.
+    max_steps
+        How many steps are accepted at most; infinity for no bound.
     times_vary
         Whether there are derivatives by times.
     events
@@ -160,6 +162,7 @@ class Integration:
     atol: Any
     max_step: float
     first_step: float | None
+    max_steps: float
     times_vary: bool
     events: Events | None = None
 
@@ -216,11 +219,26 @@ class Integration:
         """Make steps until one ends at the end of the interval, or fails, or as long as a number is positive."""
 
         def condition(state: State) -> Any:
-            left = np.minimum(self.direction * (self.end - state.t), going(state))
-            return np.where(state.status == 0, left, 0.0) > 0
+            return np.minimum(self.rest(state), going(state)) > 0
 
         made: State = repeated(condition, self._watched, state, pulled_at_once=True)
-        return made
+        return self.stopped(made, going(made))
+
+    def rest(self, state: State) -> Any:
+        """Return the time to the end, 0 where no more steps are made."""
+        rest = np.where(state.status == 0, self.direction * (self.end - state.t), 0.0)
+        return rest if np.isinf(self.max_steps) else np.where(state.accepted < self.max_steps, rest, 0.0)
+
+    def stopped(self, state: State, going: Any) -> State:
+        """Return the state with its status, after steps that were to be made as long as a number is positive."""
+        if np.isinf(self.max_steps):
+            return state
+        left = stop_gradient(np.minimum(self.direction * (self.end - state.t), going))
+        is_out = np.where(state.accepted < self.max_steps, 0.0, left) > 0
+        status = stop_gradient(state.status)
+        return state._replace(
+            status=np.where(status == 0, np.where(is_out, float(OUT_OF_STEPS), status), status)
+        )
 
     def _watched(self, state: State) -> State:
         """Make one step, and look for events."""

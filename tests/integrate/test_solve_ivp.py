@@ -192,6 +192,53 @@ def test_nan_ends_the_integration():
     assert solve_ivp(lambda t, y: y * np.nan, (0, 3), [1.0], "RK4", [2.0], max_step=0.1).status == -1
 
 
+def turning(t, y, rate):
+    return [rate * y[1], -rate * y[0]]
+
+
+@pytest.mark.parametrize("method", ["RK23", "RK45", "DOP853", "Radau", "Rodas5P"])
+def test_steps_are_counted(method):
+    """Steps of fast turning are many: what is reached within the bound is as without it, the rest is nan."""
+    times, rate, most = np.array([0.01, 0.02, 10.0]), 300.0, 60
+    free = solve_ivp(turning, (0, 0.3), [1.0, 0.0], method, args=(rate,))
+    bound = solve_ivp(turning, (0, 10), [1.0, 0.0], method, args=(rate,), max_steps=most)
+    assert (bound.status, bound.success, len(bound.t)) == (-2, False, most + 1)
+    np.testing.assert_allclose(bound.t[:8], free.t[:8], rtol=1e-12)
+    assert f"after {most} steps" in bound.message
+    known = solve_ivp(turning, (0, 10), [1.0, 0.0], method, times, args=(rate,), max_steps=most)
+    assert known.t.tolist() == times[: len(known.t)].tolist()
+    assert known.status == -2
+
+    @tg.jit
+    def recorded(rate):
+        found = solve_ivp(turning, (0, 10), [1.0, 0.0], method, times, args=(rate,), max_steps=most)
+        return found.y[0], found.status
+
+    for again in (rate, 1.1 * rate):
+        y, status = recorded(again)
+        assert status == -2
+        assert np.isnan(y[2])
+    np.testing.assert_allclose(recorded(rate)[0][: len(known.t)], known.y[0], rtol=1e-12)
+    with pytest.raises(tg.UnreachedOutputError, match=rf"t_eval\[2\]=10: .* max_steps={most}"):
+        tg.grad(tg.jit(lambda rate: tg.sum(recorded(rate)[0])))(rate)
+
+
+def test_a_bound_that_suffices_changes_nothing():
+    times = [0.0, 0.5, 2.0]
+    whole = solve_ivp(turning, (0, 2), [1.0, 0.0], t_eval=times, args=(3.0,))
+    count = len(solve_ivp(turning, (0, 2), [1.0, 0.0], args=(3.0,)).t) - 1
+    for most, status in ((count, 0), (count - 1, -2)):
+        found = solve_ivp(turning, (0, 2), [1.0, 0.0], t_eval=times, args=(3.0,), max_steps=most)
+        assert found.status == status
+        np.testing.assert_array_equal(found.y, whole.y[:, : len(found.t)])
+    slope = tg.grad(
+        lambda rate: solve_ivp(turning, (0, 2), [1.0, 0.0], args=(rate,), t_eval=times, max_steps=count).y[
+            0, 2
+        ]
+    )
+    assert slope(3.0) == pytest.approx(-2.0 * np.sin(6.0), rel=0.02)
+
+
 @pytest.mark.parametrize(
     ("changes", "error", "message"),
     [
@@ -219,6 +266,8 @@ def test_nan_ends_the_integration():
         ({"fun": 3.0}, TypeError, "takes a function"),
         ({"max_step": -1.0}, ValueError, "max_step"),
         ({"first_step": 7.0}, ValueError, "first_step"),
+        ({"max_steps": 0}, ValueError, "max_steps=0 must be positive"),
+        ({"max_steps": 2.5}, TypeError, "integer"),
         ({"atol": -1.0}, ValueError, "atol"),
         ({"atol": np.ones(2)}, ValueError, "atol has shape"),
         ({"method": "RK4"}, ValueError, "max_step=0.01"),
