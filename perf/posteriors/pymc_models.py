@@ -25,7 +25,7 @@ def _logearn_interaction(pm: Any, pt: Any, data: Data) -> None:
 
 def _diamonds(pm: Any, pt: Any, data: Data) -> None:
     design = data["X"][:, 1:] - data["X"][:, 1:].mean(0)
-    line = pm.StudentT("Intercept", 3, 8, 10) + design @ pm.Normal("b", shape=24)
+    line = pm.StudentT("Intercept", 3, 8, sigma=10) + design @ pm.Normal("b", shape=24)
     pm.Normal("y", line, pm.HalfStudentT("sigma", 3, 10), observed=data["Y"])
 
 
