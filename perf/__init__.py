@@ -9,7 +9,6 @@ nist_fits    the 54 fits of NIST's regressions, and every point at which they ev
 function_calls how each function of the namespace is called to be measured
 peers        adapters: how each library gives a derivative of a workload, a file a derivative
 environment  settings of the process that all of them share: how memory is kept, how threads wait
-timer        one clock for all of them, interleaved in one run, every answer checked first
 figures      what is measured and what it must reach
 processes    runs a measurement that needs a process of its own (start-up, memory)
 programs     those measurements

@@ -6,7 +6,7 @@ from typing import Any
 
 from perf.figures.base import Figure, Outcome, Target
 from perf.quantities import quantity
-from perf.timer import Timing
+from tapegrad.testing.timer import Timing
 
 _TARGET_HEAD = ("measured", "target", "verdict", "what")
 _TIMING_HEAD = ("median", "quartiles", "contender")
@@ -52,7 +52,7 @@ class Report:
                 "name": figure.name,
                 "title": figure.title,
                 "targets": [asdict(target) | {"verdict": target.verdict} for target in outcome.targets],
-                "timings": [asdict(timing) for timing in outcome.timings],
+                "timings": [_plain(timing) for timing in outcome.timings],
                 "notes": outcome.notes,
             }
             for figure, outcome in self.outcomes
@@ -101,6 +101,10 @@ def _details(outcome: Outcome) -> list[str]:
 def _target(target: Target) -> tuple[str, ...]:
     limit = f"{'>=' if target.at_least else '<='} {quantity(target.limit, target.unit)}"
     return quantity(target.measured, target.unit), limit, target.verdict, target.what
+
+
+def _plain(timing: Timing) -> dict[str, Any]:
+    return {name: getattr(timing, name) for name in ("name", "median", "low", "high", "rounds", "calls")}
 
 
 def _timing(timing: Timing) -> tuple[str, ...]:

@@ -24,8 +24,8 @@ from perf.progress import progress
 from perf.regression import gauss1, residuals
 from perf.report import Report, figure_text, quantity
 from perf.second_order import direction, rosenbrock_hessian, rosenbrock_product
-from perf.timer import Budget, Contender, Timing, WrongAnswer, check, race
 from tapegrad.examples.nist import load
+from tapegrad.testing.timer import Budget, Contender, Timing, WrongAnswer, check, race
 
 CASES = [
     *((workload, size) for workload in workloads.WORKLOADS.values() for size in (2, 10, 100)),

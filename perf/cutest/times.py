@@ -11,7 +11,7 @@ from perf.cutest.answers import ByTapegrad, Directions
 from perf.cutest.problem import Problem
 from perf.peers import load
 from perf.peers.base import one
-from perf.timer import Budget, Contender, race
+from tapegrad.testing.timer import Budget, Contender, race
 
 BUDGET = Budget(batch=0.002, contender=0.08, rounds=(5, 25))
 QUANTITIES = ("gradient", "Hessian product")

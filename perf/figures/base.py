@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from perf.peers import Unavailable
-from perf.timer import QUICK, Budget, Timing
+from tapegrad.testing.timer import QUICK, Budget, Timing
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from typing import Any
 
 from perf.figures.base import Figure, Outcome, Settings, Target
 from perf.peers import Unavailable, tapegrad
-from perf.timer import Contender, race
 from perf.workloads import WORKLOADS, Array, Workload, arithmetic
+from tapegrad.testing.timer import Contender, race
 
 SAMPLES = (WORKLOADS["rosenbrock"], 10), (WORKLOADS["sine-chain"], 1_000), (arithmetic(1_000), 8)
 _FIRST, _REPLAY = 2.0, 1.1  # of the same without a certificate

@@ -10,8 +10,8 @@ import numpy as np
 from perf.figures.base import Figure, Outcome, Settings, Target
 from perf.fused_baselines import rosenbrock
 from perf.peers import Unavailable, tapegrad
-from perf.timer import Contender, Timing, race
 from perf.workloads import WORKLOADS, Answer, Array
+from tapegrad.testing.timer import Contender, Timing, race
 
 CALLS = 1_000  # in one loop
 SEGMENTS, ROWS, HAND = "from njit, segments", "from njit, row by row", "by hand, from njit"

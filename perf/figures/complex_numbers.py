@@ -13,8 +13,8 @@ import numpy as np
 from perf.figures.base import Figure, Outcome, Settings, Target, times_faster
 from perf.peers import Unavailable, tapegrad
 from perf.small.case import by_hand
-from perf.timer import Contender, race
 from perf.workloads import Answer
+from tapegrad.testing.timer import Contender, race
 
 FUNCTIONS = ("exp", "sin", "log", "sqrt")
 ELEMENTS, CHAIN = 4096, 100_000

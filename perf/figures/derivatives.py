@@ -7,8 +7,8 @@ from perf.figures.base import Figure, Outcome, Settings, Target, times_faster
 from perf.peers import GRADIENTS, HESSIANS, JACOBIANS, PRODUCTS, RESIDUALS, Peer, enter
 from perf.regression import gauss1, residuals
 from perf.second_order import rosenbrock_hessian, rosenbrock_product
-from perf.timer import Timing, race
 from perf.workloads import WORKLOADS, Answer, Array, Workload
+from tapegrad.testing.timer import Timing, race
 
 REPLAYED = "tapegrad replay"
 JAX, AUTOGRAD = "JAX jit", "HIPS autograd"

@@ -14,8 +14,8 @@ import numpy as np
 from perf.figures.base import Figure, Outcome, Settings, Target, times_faster
 from perf.peers import Unavailable, load, tapegrad
 from perf.peers.base import jax
-from perf.timer import Contender, Timing, race
 from perf.workloads import Answer, Array
+from tapegrad.testing.timer import Contender, Timing, race
 
 Function = Callable[..., Any]
 TAPEGRAD, JAX, TORCH, AUTOGRAD, LAPACK = (

@@ -10,8 +10,8 @@ from scipy import ndimage, signal
 
 from perf.figures.base import Figure, Outcome, Settings, times_faster
 from perf.peers import Unavailable, tapegrad
-from perf.timer import Contender, race
 from perf.workloads import Answer
+from tapegrad.testing.timer import Contender, race
 
 SIZE, TAPS, WIDTH = 256, 9, 2.0
 

@@ -10,8 +10,8 @@ import numpy as np
 from perf.figures.base import Figure, Outcome, Settings, Target
 from perf.nist_fits import Evaluation, Fits, run_fits
 from perf.peers import FUNCTIONS, Peer, Unavailable
-from perf.timer import Contender, Timing, race
 from perf.workloads import Answer, Array
+from tapegrad.testing.timer import Contender, Timing, race
 
 CERTIFIED = 6  # digits that all fits must have
 

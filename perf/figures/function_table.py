@@ -8,7 +8,7 @@ from math import exp, log
 
 from perf.figures.base import Target
 from perf.quantities import quantity
-from perf.timer import Timing
+from tapegrad.testing.timer import Timing
 
 SIZES = (10, 10_000, 1_000_000)
 CONTENDERS = ("eager", "replay", "torch", "MyGrad")

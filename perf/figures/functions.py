@@ -10,8 +10,8 @@ from perf.function_calls import Call, calls
 from perf.peers import Unavailable, tapegrad
 from perf.peers.calls import PACKAGES, caller, vector
 from perf.progress import progress
-from perf.timer import Budget, Contender, Timing, WrongAnswer, check, race
 from perf.workloads import Answer, Array
+from tapegrad.testing.timer import Budget, Contender, Timing, WrongAnswer, check, race
 
 
 def value_of(call: Call, arrays: list[Array]) -> Answer | None:

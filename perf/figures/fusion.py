@@ -8,8 +8,8 @@ import numpy as np
 
 from perf.figures.base import Figure, Outcome, Settings, Target
 from perf.peers import GRADIENTS, Unavailable, enter, tapegrad
-from perf.timer import Contender, Timing, race
 from perf.workloads import WORKLOADS, Answer, Array
+from tapegrad.testing.timer import Contender, Timing, race
 
 HAND, TORCH = "by hand, fused Numba loop", "torch eager, one thread"
 OTHERS = ("JAX jit, NumPy in and out", "PyTensor, by Numba", "CasADi, buffer API")

@@ -10,7 +10,7 @@ from perf.figures.base import Figure, Outcome, Settings, Target
 from perf.gradbench.rivals import BUILT, OPTIONS, PACKAGES, Clone, own_speaker
 from perf.gradbench.session import Session, converse
 from perf.peers import Unavailable
-from perf.timer import WrongAnswer
+from tapegrad.testing.timer import WrongAnswer
 
 OWN, EMPTY = "tapegrad", "tapegrad, empty cache"
 PAIR, WHOLE, COLD = 45.0, 560.0, 100.0  # seconds for an eval and a tool, all of them, and small inputs

@@ -11,8 +11,8 @@ from scipy import interpolate
 from perf.figures.base import Figure, Outcome, Settings, times_faster
 from perf.peers import Unavailable, tapegrad
 from perf.peers.base import jax, load
-from perf.timer import Contender, race
 from perf.workloads import Answer
+from tapegrad.testing.timer import Contender, race
 
 KNOTS, PLACES = 100, 10_000
 

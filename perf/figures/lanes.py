@@ -11,8 +11,8 @@ import numpy as np
 
 from perf.figures.base import Figure, Outcome, Settings, Target
 from perf.peers.base import Unavailable, jax, load, tapegrad
-from perf.timer import Contender, Timing, check
 from perf.workloads import Answer, Array, rosenbrock
+from tapegrad.testing.timer import Contender, Timing, check
 
 INSTANCES = 16_384
 POINTS = np.linspace(0.0, 1.0, 50)

@@ -17,8 +17,8 @@ import numpy as np
 
 from perf.figures.base import Figure, Outcome, Settings, Target, times_faster
 from perf.peers import Unavailable, tapegrad
-from perf.timer import Contender, Timing, race
 from perf.workloads import Answer, Array
+from tapegrad.testing.timer import Contender, Timing, race
 
 SIZES = (4, 40, 500)
 STACK = (10_000, 4, 4)

@@ -9,7 +9,6 @@ import numpy as np
 import scipy.special
 
 from perf.figures.base import Figure, Outcome, Settings, Target
-from perf.timer import Contender, Timing, race
 from tapegrad.engine.codegen import kernels
 from tapegrad.engine.codegen.ir.target import host
 from tapegrad.engine.codegen.mathematics import MATHEMATICS
@@ -17,6 +16,7 @@ from tapegrad.engine.codegen.rows.case import Case
 from tapegrad.engine.kernels.language.frame import COUNT, FIELDS, STRIDE, Y_STRIDE, X, Y
 from tapegrad.engine.runtime import library_loops
 from tapegrad.ops import BY_NAME
+from tapegrad.testing.timer import Contender, Timing, race
 
 COUNT_OF_ELEMENTS = 16_384
 DTYPES = {"f64": np.float64, "f32": np.float32}

@@ -11,8 +11,8 @@ from scipy import integrate, sparse
 from perf.figures.base import Figure, Outcome, Settings, times_faster
 from perf.peers import Unavailable, tapegrad
 from perf.peers.base import jax, load
-from perf.timer import Contender, race
 from perf.workloads import Answer
+from tapegrad.testing.timer import Contender, race
 
 TOLERANCE = 1e-4  # of the answers, which are as exact as the solvers were asked to be
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from perf.figures.base import Figure, Outcome, Settings, Target
 from perf.peers import Unavailable, tapegrad
-from perf.timer import Contender, Timing, race
 from perf.workloads import Answer
+from tapegrad.testing.timer import Contender, Timing, race
 
 X = np.linspace(0.5, 2.0, 10)
 DROPPED = 100_000

@@ -16,7 +16,7 @@ from perf.power_flow.measurement import DATA, case_file, measure
 from perf.processes import run
 from perf.progress import progress
 from perf.quantities import quantity
-from perf.timer import WrongAnswer
+from tapegrad.testing.timer import WrongAnswer
 
 # Cases by their published costs in dollars an hour: `BASELINE.md` of PGLib-OPF 23.07, typical operating conditions.
 COSTS = {

@@ -8,8 +8,8 @@ import numpy as np
 
 from perf.figures.base import Figure, Outcome, Settings, Target
 from perf.peers import Unavailable, tapegrad
-from perf.timer import Contender, Timing, race
 from perf.workloads import rosenbrock
+from tapegrad.testing.timer import Contender, Timing, race
 
 _LIMIT = 0.10
 _X = np.random.default_rng(0).uniform(-1.0, 1.0, 1000)

@@ -6,8 +6,8 @@ import numpy as np
 
 from perf.figures.base import Figure, Outcome, Settings, Target
 from perf.peers import Unavailable, load, tapegrad
-from perf.timer import Contender, race
 from perf.workloads import Answer, Array
+from tapegrad.testing.timer import Contender, race
 
 _N = 100_000
 _DEVIATION = 0.1

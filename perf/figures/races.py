@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from perf.figures.base import Figure, Outcome, Settings, Target, times_faster
 from perf.peers import GRADIENTS, enter
-from perf.timer import Timing, race
 from perf.workloads import WORKLOADS
+from tapegrad.testing.timer import Timing, race
 
 REPLAYED, EAGER = "tapegrad replay", "tapegrad eager"
 TORCH, JAX, MYGRAD = "torch eager", "JAX jit, NumPy in and out", "MyGrad"

@@ -13,8 +13,8 @@ from scipy.linalg import cholesky_banded, solveh_banded
 from perf.figures.base import Figure, Outcome, Settings, Target
 from perf.peers import Unavailable, load, tapegrad
 from perf.processes import run
-from perf.timer import Contender, race
 from perf.workloads import Answer
+from tapegrad.testing.timer import Contender, race
 
 LENGTH = 10_000
 THETA = np.array([0.4, 1.2, -1.0])  # mean, correlation and spread on scales without bounds

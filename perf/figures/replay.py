@@ -6,8 +6,8 @@ import numpy as np
 
 from perf.figures.base import Figure, Outcome, Settings, Target
 from perf.peers import Unavailable, tapegrad
-from perf.timer import Contender, Timing, race
 from perf.workloads import Answer, arithmetic
+from tapegrad.testing.timer import Contender, Timing, race
 
 WIDTHS = (1, 2, 4, 8)
 LENGTHS = (10, 30, 100, 300, 1_000)

@@ -10,8 +10,8 @@ from scipy import optimize
 from perf.figures.base import Figure, Outcome, Settings, times_faster
 from perf.peers import Unavailable, tapegrad
 from perf.peers.base import jax, load
-from perf.timer import Contender, race
 from perf.workloads import Answer
+from tapegrad.testing.timer import Contender, race
 
 UNKNOWNS = 10
 TOLERANCE = 1e-10  # of the answers

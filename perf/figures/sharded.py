@@ -12,8 +12,8 @@ import numpy as np
 
 from perf.figures.base import Figure, Outcome, Settings, Target
 from perf.peers import Unavailable, load, tapegrad
-from perf.timer import Contender, race
 from perf.workloads import Answer, Array
+from tapegrad.testing.timer import Contender, race
 
 _COUNTS = (2, 16, 256, 4096)
 _THREADS_US, _DASK_US = 20.0, 1000.0  # a part at most

@@ -12,8 +12,8 @@ from perf.figures.base import Figure, Outcome, Settings, Target, times_faster
 from perf.peers import GRADIENTS, enter
 from perf.quantities import quantity
 from perf.small import CASES, Case
-from perf.timer import Contender, Timing, race
 from perf.workloads import Answer
+from tapegrad.testing.timer import Contender, Timing, race
 
 OURS, BESIDE, HAND = "tapegrad replay", "tapegrad replay, beside", "by hand, compiled loop"
 JAX, CASADI = "JAX jit, NumPy in and out", "CasADi, new arrays"

@@ -9,8 +9,8 @@ import scipy.sparse
 from perf.figures.base import Figure, Outcome, Settings, Target
 from perf.peers import Unavailable, load, tapegrad
 from perf.second_order import rosenbrock_hessian
-from perf.timer import Contender, Timing, race
 from perf.workloads import Answer, Array
+from tapegrad.testing.timer import Contender, Timing, race
 
 _MAX_DENSE = 100  # a larger matrix takes the time of its memory
 

@@ -14,7 +14,7 @@ from scipy.sparse.linalg import splu
 
 from perf.figures.base import Figure, Outcome, Settings, Target
 from perf.peers import Unavailable, tapegrad
-from perf.timer import Contender, Timing, race
+from tapegrad.testing.timer import Contender, Timing, race
 
 _M = 100  # cells along a side
 _CELL = np.array([[4.0, -1, -2, -1], [-1, 4, -1, -2], [-2, -1, 4, -1], [-1, -2, -1, 4]]) / 6

@@ -14,8 +14,8 @@ from scipy.sparse.linalg import splu
 
 from perf.figures.base import Figure, Outcome, Settings, Target
 from perf.peers import Unavailable, load, tapegrad
-from perf.timer import Contender, Timing, race
 from perf.workloads import Answer
+from tapegrad.testing.timer import Contender, Timing, race
 
 
 def _grid(m: int) -> Any:

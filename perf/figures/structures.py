@@ -8,8 +8,8 @@ import numpy as np
 
 from perf.figures.base import Figure, Outcome, Settings, Target
 from perf.peers import Unavailable, tapegrad
-from perf.timer import Contender, race
 from perf.workloads import Answer, Array
+from tapegrad.testing.timer import Contender, race
 
 LEAVES = (1, 2, 7)
 _SIZE = 8

@@ -11,8 +11,8 @@ import numpy as np
 
 from perf.figures.base import Figure, Outcome, Settings, Target
 from perf.peers import Unavailable, tapegrad
-from perf.timer import Contender, race
 from perf.workloads import WORKLOADS, Array, rosenbrock
+from tapegrad.testing.timer import Contender, race
 
 ITEMS = 1_000
 _LINKS = 50  # helper functions, each with a variable of its own

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from perf.timer import Contender
 from perf.workloads import Answer, Array, Workload
+from tapegrad.testing.timer import Contender
 
 TAPEGRAD = ("tensor", "jit", "value_and_grad", "hvp", "hessian", "jacfwd", "sum", "sin", "exp")
 

@@ -13,8 +13,9 @@ import numpy as np
 
 from perf.function_calls import Call
 from perf.peers.base import load
-from perf.timer import Contender
 from perf.workloads import Answer, Array
+from tapegrad.testing.namespaces import PeerNames
+from tapegrad.testing.timer import Contender
 
 
 def vector(arrays: Sequence[Any]) -> Answer:
@@ -48,33 +49,28 @@ def _replay(library: Any, call: Call, arrays: list[Array], backward: bool) -> tu
     return partial(gradient, *arrays), vector
 
 
-class _Torch:
-    """Torch under NumPy's names."""
-
-    def __init__(self) -> None:
-        torch = load("torch")
-        self._own = {
-            "cross": torch.linalg.cross,
-            "cumprod": torch.cumprod,
-            "expand_dims": torch.unsqueeze,
-            "matrix_transpose": lambda x: x.mT,
-            "permute_dims": torch.permute,
-            "power": torch.pow,
-            "repeat": torch.repeat_interleave,
-            "softplus": torch.nn.functional.softplus,
-            "sort": lambda x: torch.sort(x).values,
-            "std": lambda x: torch.std(x, correction=0),
-            "transpose": torch.permute,
-            "var": lambda x: torch.var(x, correction=0),
-        }
-        self._library = torch
-
-    def __getattr__(self, name: str) -> Any:
-        return self._own.get(name) or getattr(self._library, name)
+def _torch_names(torch: Any) -> PeerNames:
+    """Return PyTorch under NumPy's names."""
+    own = {
+        "cross": torch.linalg.cross,
+        "cumprod": torch.cumprod,
+        "expand_dims": torch.unsqueeze,
+        "matrix_transpose": lambda x: x.mT,
+        "permute_dims": torch.permute,
+        "power": torch.pow,
+        "repeat": torch.repeat_interleave,
+        "softplus": torch.nn.functional.softplus,
+        "sort": lambda x: torch.sort(x).values,
+        "std": lambda x: torch.std(x, correction=0),
+        "transpose": torch.permute,
+        "var": lambda x: torch.var(x, correction=0),
+    }
+    return PeerNames(torch, own)
 
 
 def _torch(library: Any, call: Call, arrays: list[Array], backward: bool) -> tuple[Any, ...]:
-    torch, xp = load("torch"), _Torch()
+    torch = load("torch")
+    xp = _torch_names(torch)
     xs = [torch.tensor(x, requires_grad=True) for x in arrays]
     if not backward:
         return partial(call.first, xp, *xs), lambda y: vector([y.detach().numpy()])

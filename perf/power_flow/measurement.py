@@ -12,7 +12,7 @@ import numpy as np
 from perf.power_flow.matpower import read
 from perf.power_flow.model import PowerFlow
 from perf.power_flow.solvers import CALLBACKS, SOLVERS, Point, Solver, sums
-from perf.timer import Budget, Contender, check, race
+from tapegrad.testing.timer import Budget, Contender, check, race
 
 DATA = Path(__file__).parent / "data"
 TOLERANCE = 1e-6  # of second derivatives by differences

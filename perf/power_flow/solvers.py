@@ -13,8 +13,8 @@ from scipy.optimize import Bounds
 
 from perf.peers import load, tapegrad
 from perf.power_flow.model import PowerFlow
-from perf.timer import Contender
 from perf.workloads import Answer
+from tapegrad.testing.timer import Contender
 
 CALLBACKS = ("objective", "gradient", "constraints", "jacobian", "hessian")
 

@@ -16,9 +16,9 @@ import numpy as np
 import tapegrad
 from perf.figures.adbench import lstm_model
 from perf.figures.distributions import Kit
-from perf.timer import Contender, check
 from perf.workloads import WORKLOADS, Answer, Array
 from tapegrad.program.fusion.policy import PendingFusion
+from tapegrad.testing.timer import Contender, check
 
 _SECONDS, _LONGEST = 0.5, 120.0
 _AFTER = 20  # replays after the thread has ended

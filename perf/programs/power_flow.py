@@ -6,7 +6,7 @@ from pathlib import Path
 
 from perf.environment import configure
 from perf.power_flow.measurement import measure
-from perf.timer import Budget
+from tapegrad.testing.timer import Budget
 
 
 def main(file: str, names: str, solving: str) -> None:

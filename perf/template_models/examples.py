@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from perf.timer import WrongAnswer
+from tapegrad.testing.timer import WrongAnswer
 
 _ROOT = Path(__file__).parents[2]
 _TABLES, KEPT = _ROOT / "docs" / "gallery" / "data", Path(__file__).parent / "data"

@@ -10,6 +10,8 @@ In reading order; each imports only those above it:
     step_sizes                     choose the step sizes
     checks                         all checks of one function at one point
     check_grads                    the public function
+    timer                          contenders that take turns
+    namespaces                     copies of functions with another library in the place of NumPy
 
 It imports the rooms up to `transforms`.
 """

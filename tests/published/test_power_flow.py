@@ -14,7 +14,7 @@ from perf.power_flow.measurement import DATA, case_file, check_callbacks, point_
 from perf.power_flow.model import PowerFlow
 from perf.power_flow.solvers import CALLBACKS, SOLVERS
 from perf.report import figure_text
-from perf.timer import Contender, WrongAnswer
+from tapegrad.testing.timer import Contender, WrongAnswer
 
 FIGURE = FIGURES["power-flow"]
 CASE = """function mpc = small

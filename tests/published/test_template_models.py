@@ -14,7 +14,7 @@ from perf.peers import Unavailable
 from perf.programs.template_model import MODELS, measure
 from perf.report import figure_text
 from perf.template_models import by_r, examples
-from perf.timer import WrongAnswer
+from tapegrad.testing.timer import WrongAnswer
 
 SETTINGS = Settings(quick=True)
 
