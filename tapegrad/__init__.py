@@ -84,6 +84,7 @@ _ROOMS = (
     "signal",
     "sparse",
     "stats",
+    "testing",
 )
 _LATE = {
     "tapegrad.autodiff.custom.custom_op": ("custom_op",),

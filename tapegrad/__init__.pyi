@@ -187,6 +187,7 @@ from tapegrad import signal as signal
 from tapegrad import sparse as sparse
 from tapegrad import special as special
 from tapegrad import stats as stats
+from tapegrad import testing as testing
 from tapegrad.autodiff.custom.custom_op import custom_op as custom_op
 from tapegrad.errors import AnomalyError as AnomalyError
 from tapegrad.errors import CertificateError as CertificateError
@@ -316,10 +317,10 @@ __all__ = [
     "signedinteger", "sin", "sinc", "single", "sinh", "size", "sliding_window_view", "softmax", "softplus",
     "sort", "sort_complex", "spacing", "sparse", "special", "split", "sqrt", "square", "squeeze", "stack",
     "stats", "std", "stop_gradient", "str_", "strings", "subtract", "sum", "swapaxes", "switch", "take",
-    "take_along_axis", "tan", "tanh", "tape", "tensor", "tensordot", "tile", "timedelta64", "trace",
-    "transpose", "trapezoid", "tri", "tril", "tril_indices", "tril_indices_from", "trim_zeros", "triu",
-    "triu_indices", "triu_indices_from", "true_divide", "trunc", "typecodes", "typename", "ubyte", "ufunc",
-    "uint", "uint16", "uint32", "uint64", "uint8", "uintc", "uintp", "ulong", "ulonglong", "union1d",
+    "take_along_axis", "tan", "tanh", "tape", "tensor", "tensordot", "testing", "tile", "timedelta64",
+    "trace", "transpose", "trapezoid", "tri", "tril", "tril_indices", "tril_indices_from", "trim_zeros",
+    "triu", "triu_indices", "triu_indices_from", "true_divide", "trunc", "typecodes", "typename", "ubyte",
+    "ufunc", "uint", "uint16", "uint32", "uint64", "uint8", "uintc", "uintp", "ulong", "ulonglong", "union1d",
     "unique", "unique_all", "unique_counts", "unique_inverse", "unique_values", "unpackbits", "unravel_index",
     "unsignedinteger", "unstack", "unwrap", "ushort", "value_and_grad", "vander", "var", "vdot", "vecdot",
     "vecmat", "vectorize", "vjp", "vmap", "void", "vsplit", "vstack", "where", "while_loop", "zeros",

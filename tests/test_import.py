@@ -181,7 +181,18 @@ def test_a_name_that_is_not_there() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["integrate", "interop", "interpolate", "linalg", "ndimage", "optimize", "signal", "sparse", "stats"],
+    [
+        "integrate",
+        "interop",
+        "interpolate",
+        "linalg",
+        "ndimage",
+        "optimize",
+        "signal",
+        "sparse",
+        "stats",
+        "testing",
+    ],
 )
 def test_a_room_shows_its_names(name: str) -> None:
     program = (

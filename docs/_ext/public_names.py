@@ -136,8 +136,9 @@ def _subjects() -> dict[str, Subject]:
             ("frontend.tensor.",),
         ),
         "checks": Subject(
-            "Checks of derivatives, custom ops",
-            "`check_grads` compares derivatives with differences; `custom_op` takes a derivative of yours.",
+            "Checks and times of derivatives, custom ops",
+            "`check_grads` compares derivatives with differences; `benchmark` measures them beside other libraries;"
+            " `custom_op` takes a derivative of yours.",
             ("testing.", "autodiff."),
         ),
         "creation": Subject(
