@@ -15,6 +15,7 @@ In reading order; each imports only those above it:
     plot                           plots of fits
     segments                       ``tapegrad segments``: what fused loops compute
     profile                        ``tapegrad profile``: what takes how long in a replay
+    bench                          ``tapegrad bench``: how long a function and its derivatives take
     table                          fits as a table, and as JSON
     fit                            ``tapegrad fit``
     warmup                         ``tapegrad warmup``
@@ -86,6 +87,26 @@ def _add_profile(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
     profile.add_argument("--plot", type=Path, metavar="FILE", help="draw bars (.svg)")
 
 
+def _add_bench(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """``tapegrad bench``."""
+    bench = commands.add_parser(
+        "bench",
+        help="measure a function and its derivatives, beside other libraries",
+        description="Measure a scalar function of one array, its gradient, and the product of its Hessian with a"
+        " vector: eager, replayed, and by other libraries, which take turns. Exit code 1 if an answer is wrong.",
+    )
+    bench.add_argument("function", metavar="MODULE:FUNCTION", help="or FILE.py:FUNCTION")
+    array = "np.linspace(0.5, 1.5, 10)"
+    bench.add_argument("argument", nargs="?", default=array, metavar="ARRAY", help=f"default: '{array}'")
+    bench.add_argument(
+        "--beside", metavar="NAMES", help="of autograd, casadi, jax, numpy, torch, such as jax,torch"
+    )
+    bench.add_argument("--of", default="value,gradient,hvp", metavar="NAMES", help="default: %(default)s")
+    bench.add_argument("--seconds", type=float, default=1.0, help="of each time (default: %(default)s)")
+    bench.add_argument("--json", type=Path, metavar="FILE", help="write all rounds, as pyperf reads them")
+    bench.add_argument("--plot", type=Path, metavar="FILE", help="draw bars (.svg)")
+
+
 def _add_replayed(command: argparse.ArgumentParser) -> None:
     """Add the function that is replayed, and its arguments."""
     command.add_argument("function", metavar="MODULE:FUNCTION", help="or FILE.py:FUNCTION")
@@ -135,6 +156,7 @@ def parser() -> argparse.ArgumentParser:
     _add_segments(commands)
     _add_cache(commands)
     _add_profile(commands)
+    _add_bench(commands)
     for name, text in (
         ("info", "print versions, threads, and the state of the kernel cache"),
         ("warmup", "compile the kernels that are not cached yet"),

@@ -38,8 +38,8 @@ def run(options: argparse.Namespace) -> int:
 
 def replayed(options: argparse.Namespace) -> tuple[Any, Any, list[Any]]:
     """Replay the function of the command line with its arguments; its recorded form, what is replayed, and these."""
-    function = _function(options.function)
-    args = [_argument(text) for text in options.arguments]
+    function = function_of(options.function)
+    args = [argument_of(text) for text in options.arguments]
     recorded = tg.jit(getattr(function, "__wrapped__", function), fuse=True)
     derived = WAYS[options.of](recorded)
     try:
@@ -52,7 +52,7 @@ def replayed(options: argparse.Namespace) -> tuple[Any, Any, list[Any]]:
     return recorded, derived, args
 
 
-def _function(name: str) -> Any:
+def function_of(name: str) -> Any:
     """Import the function that is called ``module:function`` or ``file.py:function``."""
     source, colon, attribute = name.rpartition(":")
     if not colon:
@@ -78,7 +78,7 @@ def _module(source: str) -> ModuleType:
     return module
 
 
-def _argument(text: str) -> Any:
+def argument_of(text: str) -> Any:
     """Evaluate an argument of the function, an expression of Python in which ``np`` is NumPy."""
     try:
         return eval(text, {"np": np})

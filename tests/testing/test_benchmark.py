@@ -4,6 +4,7 @@ Nothing here is about speed.
 """
 
 import json
+import subprocess
 import sys
 import types
 from functools import partial
@@ -344,3 +345,53 @@ def test_pyperf_reads_it(found, tmp_path):
         assert each.get_unit() == "second"
         assert each.get_runs()[0].warmups == ((1, row.first),)
         assert each.get_loops() == row.calls
+
+
+# --- the command -------------------------------------------------------------------------------------------------
+
+
+def run_bench(folder, *arguments):
+    command = [sys.executable, "-m", "tapegrad", "bench", *arguments, "--seconds", "0.002"]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=folder)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    text = "import numpy as np\n\n\ndef half(x):\n    return 0.5 * x\n\n\ndef f(x):\n    return np.sum(half(x) ** 2)\n"
+    (tmp_path / "file.py").write_text(text)
+    return tmp_path
+
+
+def test_the_command_prints_writes_and_draws(folder):
+    done = run_bench(
+        folder, "file.py:f", "np.ones(3)", "--beside", "numpy", "--json", "a.json", "--plot", "a.svg"
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("f, float64 of shape (3,): ")
+    assert "gradient  tapegrad replay" in done.stdout
+    assert done.stderr == "wrote a.json\nwrote a.svg\n"
+    assert len(json.loads((folder / "a.json").read_text())["benchmarks"]) == 7
+    assert (folder / "a.svg").exists()
+
+
+def test_the_command_has_an_array_of_its_own(folder):
+    done = run_bench(folder, "file.py:f", "--of", "value")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("f, float64 of shape (10,): ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["file.py:g"], "file.py:g: "),
+        (["file.py:f", "--beside", "jux"], "'jux' is unknown"),
+        (["file.py:half"], "file.py:half: "),
+        (["file.py:f", "--plot", "a.png"], "bars are written as .svg"),
+        (["file.py:f", "np.nan", "--of", "value"], "a wrong answer: tapegrad eager: the value is off by nan"),
+    ],
+)
+def test_the_command_says_why_it_cannot(folder, arguments, text):
+    done = run_bench(folder, *arguments)
+    assert done.returncode == (1 if "wrong" in text else 2)
+    assert text in done.stderr
+    assert "Traceback" not in done.stderr
