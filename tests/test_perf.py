@@ -69,7 +69,7 @@ def test_peer_gives_the_reference(workload, size, peer):
 
 
 # torch.func compiles something by its own deprecated means when it is first called.
-OF_TORCH = pytest.mark.filterwarnings("ignore::DeprecationWarning:torch")
+OF_TORCH = pytest.mark.filterwarnings("ignore::DeprecationWarning:torch", "ignore::FutureWarning:torch")
 SECOND = [(peer, rosenbrock_product) for peer in PRODUCTS.values()]
 SECOND += [(peer, rosenbrock_hessian) for peer in HESSIANS.values()]
 SECOND_IDS = [f"{reference.__name__}-{peer.name}" for peer, reference in SECOND]

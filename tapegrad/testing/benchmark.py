@@ -89,7 +89,9 @@ def benchmark(
             raise ValueError(f"benchmark: {name!r} is unknown; there are {', '.join(known)}")
     f, x = without_jit(f), np.array(x, order="C")
     x = x if x.dtype in (np.float64, np.float32) else x.astype(np.float64)
-    race = _Race(f, x, rtol or (1e-9 if x.dtype == np.float64 else 1e-4), seconds)
+    if rtol is None:
+        rtol = 1e-9 if x.dtype == np.float64 else 1e-4
+    race = _Race(f, x, rtol, seconds)
     with imported(("tapegrad", "numpy", *beside)) as versions:
         names = [*OWN, *(name for name in beside if name in versions)]
         rows = [row for quantity in of for row in race.measured(quantity, names)]
