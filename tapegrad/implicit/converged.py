@@ -7,9 +7,8 @@ import numpy as np
 from tapegrad.autodiff.custom.call import Call
 from tapegrad.autodiff.custom.packing import ArraySpec
 from tapegrad.errors import NotConvergedError
-from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import is_tensor
-from tapegrad.implicit.reached_values import ReachedValues, packed
+from tapegrad.implicit.reached_values import ReachedValues, packed, raises
 from tapegrad.loops.body import on_recording
 from tapegrad.program.archive.contents import OpKind, ReadContents, add_kind
 from tapegrad.program.archive.fields import extents_of, field, integers
@@ -33,11 +32,10 @@ class ConvergedOp(ReachedValues):
 
 
 def converged(x: Any, failed: Any) -> Any:
-    """Return a solution, a vector, whose derivatives raise if a flag is not zero; over `vmap` they are nan."""
+    """Return a solution, a vector, whose derivatives raise if a flag is not zero, or are nan (`raises`)."""
     if not is_tensor(x) or x.constant:
         return x
-    recorder = thread.mode.recorder
-    op = ConvergedOp(x.shape, is_strict=recorder is None or recorder not in thread.over_lanes)
+    op = ConvergedOp(x.shape, is_strict=raises())
     flag = failed.astype(x.dtype) if is_tensor(failed) else np.asarray(failed, x.dtype)
     return op(x, on_recording(flag))
 

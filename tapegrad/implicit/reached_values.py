@@ -19,6 +19,12 @@ from tapegrad.loops.loop_op import UnsharedOp
 from tapegrad.program.archive.contents import Contents
 
 
+def raises() -> bool:
+    """Return whether a derivative by what was not reached raises: it is nan over `vmap`, and in ``errstate("nan")``."""
+    recorder = thread.mode.recorder  # in which `vmap` has one instance after another
+    return not thread.mode.nan_on_failure and (recorder is None or recorder not in thread.over_lanes)
+
+
 class ReachedValues(UnsharedOp):
     """Instruction that hands values on, and derivatives by those that were reached.
 

@@ -14,9 +14,8 @@ from tapegrad.autodiff.custom.packing import ArraySpec
 from tapegrad.errors import UnreachedOutputError
 from tapegrad.frontend.conversions.complex_views import complex_of, is_complex
 from tapegrad.frontend.functions.shapes.flat_structures import pairs_in
-from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import is_tensor
-from tapegrad.implicit.reached_values import ReachedValues, packed
+from tapegrad.implicit.reached_values import ReachedValues, packed, raises
 from tapegrad.integrate.arguments import known, numbers
 from tapegrad.integrate.events import TERMINATED
 from tapegrad.integrate.method import AcceptedStep, ExplicitMethod, like
@@ -105,10 +104,9 @@ def reached(t_eval: Any, ys: Any, last: State) -> Any:
     """Return outputs, of which those that were not reached are nan, and have no derivative: it raises."""
     if not is_tensor(ys) or ys.constant or not len(ys):
         return ys
-    recorder = thread.mode.recorder  # in which `vmap` has one instance after another
     pairs = pairs_in(ys)
     values = pairs.reshape(len(ys), -1)
-    op = ReachedOp(values.shape, is_strict=recorder is None or recorder not in thread.over_lanes)
+    op = ReachedOp(values.shape, is_strict=raises())
     stop = stop_gradient((t_eval, last.t, last.status, last.accepted))
     found = op(values, *map(on_recording, stop))
     return complex_of(found.reshape(pairs.shape)) if is_complex(ys) else found

@@ -223,6 +223,22 @@ def test_steps_are_counted(method):
         tg.grad(tg.jit(lambda rate: tg.sum(recorded(rate)[0])))(rate)
 
 
+def test_failures_are_nan_where_one_asks_for_that():
+    """So a sampler refuses the point, in compiled code, too."""
+
+    def loss(rate):
+        found = solve_ivp(turning, (0, 10), [1.0, 0.0], "RK45", [0.01, 10.0], args=(rate,), max_steps=60)
+        return tg.sum(found.y[0])
+
+    lenient = tg.value_and_grad(tg.jit(tg.linalg.errstate("nan")(loss)))
+    assert np.isnan(lenient(300.0)).all()
+    assert np.isfinite(lenient(1.0)).all()
+    compiled = tg.compile(tg.value_and_grad(tg.linalg.errstate("nan")(loss)), 1.0)
+    assert np.isnan(compiled(300.0)).all()
+    with pytest.raises(tg.UnreachedOutputError):
+        tg.value_and_grad(tg.jit(loss))(300.0)
+
+
 def test_a_bound_that_suffices_changes_nothing():
     times = [0.0, 0.5, 2.0]
     whole = solve_ivp(turning, (0, 2), [1.0, 0.0], t_eval=times, args=(3.0,))

@@ -47,7 +47,7 @@ class Mode:
         Whether the derivative of a function is to be computed with Tensors, on the tape: inside a function that is
         being recorded, or differentiated by a transform; or inside `detect_anomaly`.
     nan_on_failure
-        Whether failures of linear algebra give nan (`errstate`). Recordings depend on it.
+        Whether failures of linear algebra and of solvers give nan (`errstate`). Recordings depend on it.
     no_fast_call, no_fast_derivative
         Whether calls of recorded functions, or of their derivatives, go through Python, which knows the mode.
     """
@@ -189,14 +189,15 @@ no_autodiff = no_grad
 
 
 class errstate(ModeChange, ContextDecorator):
-    """Context manager and decorator that says what a failure of linear algebra is in the calling thread.
+    """Context manager and decorator that says what a failure of linear algebra or of a solver is in the calling thread.
 
     Parameters
     ----------
     errors : {'raise', 'nan'}
         ``'raise'`` is what holds outside: `LinAlgError`. ``'nan'`` makes results nan for a matrix that is singular, not
         positive definite or not finite, for which LAPACK does not converge, or whose result is complex; and derivatives
-        where they do not exist, as those of eigenvectors of equal eigenvalues.
+        where they do not exist, as those of eigenvectors of equal eigenvalues, and those by what a solver has not
+        reached, which are an `UnreachedOutputError` or a `NotConvergedError` otherwise.
 
     Raises
     ------

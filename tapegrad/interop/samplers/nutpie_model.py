@@ -54,8 +54,9 @@ def nutpie(
     ways : sequence, optional
         Further examples of parameters, one for each other outcome of its branches (see `compile`).
     errors : {'nan', 'raise'}, default 'nan'
-        What a failure of linear algebra is, such as a matrix that is not positive definite (see `linalg.errstate`).
-        nutpie counts both as divergences; nan is a value that the function can go on with, and that the trace can have.
+        What a failure of linear algebra or of a solver is, such as a matrix that is not positive definite (see
+        `linalg.errstate`). nutpie counts nan and errors of matrices as divergences; nan is a value that the function
+        can go on with, and that the trace can have.
 
     Returns
     -------
