@@ -12,6 +12,7 @@ import tapegrad as tg
 from helpers.compositions.sample import EVERY, Sample
 from helpers.daily import random_seeds
 from helpers.table_loops import grouped
+from tapegrad.autodiff.sparsity import compressed
 from tapegrad.autodiff.sparsity import sets as pools
 from tapegrad.autodiff.sparsity.plan import plan_of
 from tapegrad.autodiff.sparsity.rules import RULES
@@ -428,6 +429,23 @@ def test_too_many_entries_are_an_error(monkeypatch):
     monkeypatch.setattr(pools, "MAX_ENTRIES", 1 << 12)
     with pytest.raises(DensePatternError, match="use sparse=False"):
         tg.jacobian(lambda x: x[:200] + tg.cumsum(tg.tile(tg.sum(x[200:]), 200)), sparse=True)(np.ones(400))
+
+
+@pytest.mark.parametrize("size", [60, 70])
+def test_large_matrices_that_are_dense_are_refused(size, monkeypatch):
+    """Of those that are not, each column has a sweep of its own: no colours are looked for."""
+    monkeypatch.setattr(compressed, "_MAX_DENSE_EXTENT", 63)
+    x = np.linspace(0.1, 1.0, size)
+    hessian = tg.hessian(lambda x: tg.sum(x**2) ** 2 * x[0], sparse=True)
+    if size > 63:
+        with pytest.raises(DensePatternError, match="4,900 of the 70 x 70 entries may be other than zero"):
+            hessian(x)
+        return
+    total, first = np.sum(x**2), np.eye(size)[0]
+    slopes = 4 * total * np.outer(x, first)
+    expected = x[0] * (8 * np.outer(x, x) + 4 * total * np.eye(size)) + slopes + slopes.T
+    np.testing.assert_allclose(hessian(x).toarray(), expected, rtol=1e-12)
+    assert hessian.pattern(x).colors.tolist() == list(range(size))
 
 
 @pytest.mark.parametrize("sparse", ["dia", 1, "yes"])
