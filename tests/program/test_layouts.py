@@ -149,6 +149,53 @@ def test_rows_that_do_not_gain_stay() -> None:
     assert set(program.forward.frames[:, field.COUNT].tolist()) == {4 * POINTS}
 
 
+# --- arguments that lie by columns ---------------------------------------------------------------------------------
+
+
+def stencil(x: Any) -> Any:
+    """Differences of neighbours on a square, whose columns lie one after the other."""
+    grid = tg.reshape(x, (80, 80), order="F")
+    middle = grid[1:-1, 1:-1]
+    energy = (grid[2:, 1:-1] - middle) ** 2 + (middle - grid[1:-1, :-2]) ** 2
+    return tg.sum(energy * tg.cos(middle)) + tg.sum(tg.mean(energy, axis=0) ** 2)
+
+
+def cube(x: Any) -> Any:
+    grid = tg.reshape(x, (16, 20, 20), order="F")
+    return tg.sum(tg.sin(grid) * grid[::-1]) + tg.sum(tg.max(tg.exp(grid * 0.1), axis=1))
+
+
+def both_orders(x: Any) -> Any:
+    """Products of an array by columns and one by rows."""
+    turned, plain = tg.reshape(x, (80, 80), order="F"), tg.reshape(x, (80, 80))
+    return tg.sum(tg.sin(turned) * plain + tg.cos(plain) * turned**2)
+
+
+@pytest.mark.parametrize("fuse", [False, True])
+@pytest.mark.parametrize("function", [stencil, cube, both_orders])
+def test_by_columns_results_are_those_of_eager_functions(function: Any, fuse: bool) -> None:
+    x = np.random.default_rng(4).normal(size=6400)
+    ways: dict[str, Any] = {
+        "gradient": tg.value_and_grad,
+        "tangent": lambda f: lambda x: tg.jvp(f, (x,), (np.cos(x),)),
+        "product": lambda f: lambda x: tg.hvp(f)(x, np.cos(x)),
+    }
+    for name, way in ways.items():
+        found, expected = way(tg.jit(function, fuse=fuse))(x), way(function)(x)
+        for a, b in zip(_flat(found), _flat(expected), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12 * np.abs(b).max(), err_msg=name)
+
+
+def test_by_columns_inner_loops_go_along_them() -> None:
+    """Elements of the inner loop are adjacent in the argument, and in all that is computed of it."""
+    trace = recorded(stencil, np.random.default_rng(4).normal(size=6400))
+    stream = trace.program(ProgramSpec(VALUE_AND_GRAD, (0,))).forward
+    large = np.flatnonzero(is_elementwise(stream) & (stream.elements >= 4096))
+    assert len(large) > 4
+    strides = stream.frames[large][:, [field.STRIDE, field.Y_STRIDE]]
+    assert set(strides.ravel().tolist()) == {8}
+
+
 # --- one view ------------------------------------------------------------------------------------------------------
 
 

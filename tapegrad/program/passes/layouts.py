@@ -2,8 +2,9 @@
 
 NumPy's results lie in C order, so that a loop over ``(points, 5)`` goes through five elements at a time, and one that
 goes through the points jumps. Nobody but the program sees what it computes on the way: where most of its rows are
-better off so, the longest dimension comes last. Such a buffer must be written by one instruction as a whole, and read
-through views whose axes are axes of it, by kernels that take any strides.
+better off so, the longest dimension comes last, or the first one, if arguments lie by columns. Such a buffer must be
+written by one instruction as a whole, and read through views whose axes are axes of it, by kernels that take any
+strides.
 
 The layout belongs to a recording, so that all of its programs, with segments or without, add in the same order.
 """
@@ -97,9 +98,39 @@ def _candidates(tape: TapeView) -> dict[int, DimensionOrder]:
     fixed[written[unable & (columns.op[live] != _GATHER)]] = True
     fixed[columns.read[live[unable]]] = True
     fixed[columns.buffer[[*tape.inputs, *tape.outputs]]] = True
-    results = (tape.slots[slot] for slot in columns.result[live[large & ~fixed[written]]].tolist())
-    found = {slot.buffer: _longest_last(slot.view, tape.bytes(slot.buffer)) for slot in results}
+    free = live[large & ~fixed[written]]
+    is_turned, found = _reads_turned(tape, free, fixed), dict[int, DimensionOrder | None]()
+    for slot in (tape.slots[number] for number in columns.result[free].tolist()):
+        size = tape.bytes(slot.buffer)
+        found[slot.buffer] = _longest_last(slot.view, size) or (
+            _turned(slot.view, size) if is_turned else None
+        )
     return {buffer: layout for buffer, layout in found.items() if layout is not None}
+
+
+def _reads_turned(tape: TapeView, instructions: np.ndarray, fixed: np.ndarray) -> bool:
+    """Return whether instructions read a buffer whose layout stays by columns, as an argument in Fortran's order."""
+    columns = tape.columns
+    slots = np.unique(columns.operands[instructions])
+    slots = slots[slots >= 0]
+    slots = slots[fixed[columns.buffer[slots]] & (columns.slots.lines[columns.line[slots], 3] > 1)]
+    return any(_is_turned(tape.slots[slot].view) for slot in slots.tolist())
+
+
+def _is_turned(view: View) -> bool:
+    """Return whether elements along the last dimension are apart, and those along another one adjacent."""
+    steps = [step for step, extent in zip(view.steps, view.shape, strict=True) if extent > 1]
+    return len(steps) > 1 and steps[-1] != view.itemsize and view.itemsize in steps
+
+
+def _turned(view: View, bytes_: int) -> DimensionOrder | None:
+    """Return the layout with the first dimension last."""
+    dims = [d for d, step in enumerate(view.steps) if step]
+    own = view.select_axes(dims)
+    if len(dims) < 2 or own.size < _MIN_ELEMENTS or not own.covers(bytes_):
+        return None
+    after = view.itemsize * np.cumprod([1, *own.shape[:-1]])
+    return DimensionOrder(own.shape, own.strides, tuple(after.tolist()))
 
 
 def _longest_last(view: View, bytes_: int) -> DimensionOrder | None:
