@@ -223,6 +223,15 @@ def test_steps_are_counted(method):
         tg.grad(tg.jit(lambda rate: tg.sum(recorded(rate)[0])))(rate)
 
 
+def test_certificates_of_what_is_partly_reached():
+    """Forward mode is by all outputs: there is nothing to compare a gradient by some of them with."""
+    reached = tg.grad(tg.jit(lambda start: tg.sum(ending(start, "RK45")[:, :2])))
+    certificate = reached.certificate(np.ones(1))
+    assert [check.name for check in certificate] == ["none"]
+    assert "has not reached an output" in str(certificate)
+    assert reached(np.ones(1)) == pytest.approx(1 + 0.6**-2, rel=5e-3)
+
+
 def test_failures_are_nan_where_one_asks_for_that():
     """So a sampler refuses the point, in compiled code, too."""
 

@@ -26,6 +26,7 @@ import scipy.stats
 
 import tapegrad as tg
 from helpers.daily import daily
+from helpers.offenders import assert_none
 from tapegrad.interop.in_place.table import stand_ins
 
 _S = np.cos(np.arange(16.0) ** 2).reshape(4, 4)
@@ -281,6 +282,33 @@ def test_values_and_gradients(text: str, written: Any) -> None:
             eager = tg.value_and_grad(lambda p: total(function(p)))(p)
         np.testing.assert_allclose(by_replay[0], eager[0], rtol=1e-9)
         np.testing.assert_allclose(by_replay[1], eager[1], rtol=1e-6, atol=1e-9)
+
+
+@np.errstate(all="ignore")
+def same_inside(name: str) -> None:
+    """Refuse a function of this library that computes something else of an array inside."""
+    x = np.random.default_rng(0).uniform(0.1, 0.9, (3, 3))
+    try:
+        outside = tg.jit(getattr(tg, name))(x)
+    except Exception:  # a function of other arguments
+        return
+    with tg.in_place_of_scipy():
+        inside = tg.jit(getattr(tg, name))(x)
+    for a, b in zip(
+        *(each if isinstance(each, tuple) else (each,) for each in (inside, outside)), strict=True
+    ):
+        assert np.array_equal(a, b, equal_nan=np.asarray(a).dtype.kind in "fc")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_functions_of_this_library_are_the_same_inside() -> None:
+    """Their own code names NumPy's functions, in whose place others are there."""
+    names = [name for name in dir(np) if callable(getattr(np, name)) and hasattr(tg, name)]
+    functions = [
+        name for name in names if not isinstance(getattr(np, name), type) and not name.startswith("empty")
+    ]
+    assert len(functions) > 200
+    assert_none(same_inside, functions)
 
 
 def test_each_function_has_a_case() -> None:

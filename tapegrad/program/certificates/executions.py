@@ -9,6 +9,7 @@ from tapegrad.autodiff.custom.callbacks import failure
 from tapegrad.engine.kernels.language.status import CALL_FAILED, GUARD_FAILED
 from tapegrad.engine.sweep.replays import replay
 from tapegrad.engine.tape.fields.view import View
+from tapegrad.errors import UnreachedOutputError
 from tapegrad.program.programs.program import Program
 from tapegrad.program.programs.pullback import PullbackProgram
 from tapegrad.program.programs.workspace import Workspace
@@ -84,6 +85,11 @@ def _in_two_steps(
 
 def _check(status: int) -> None:
     if status == CALL_FAILED:
-        raise failure()
+        error = failure()
+        if isinstance(
+            error, UnreachedOutputError
+        ):  # forward mode is by all outputs, the derivative in question by some
+            raise StoppedError("in forward mode, where a solver has not reached an output") from error
+        raise error
     if status != 0:
         raise StoppedError("at a guard" if status == GUARD_FAILED else f"with status {status}")
