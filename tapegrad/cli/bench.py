@@ -4,15 +4,14 @@ import argparse
 import sys
 
 from tapegrad.cli.errors import CommandError
+from tapegrad.cli.profile import check_bars, put
 from tapegrad.cli.segments import argument_of, function_of
 from tapegrad.testing import WrongAnswer, benchmark
 
 
 def run(options: argparse.Namespace) -> int:
     """Measure a function, print the table, write and draw it. Return 1 if an answer is wrong."""
-    file = options.plot
-    if file is not None and file.suffix.lower() != ".svg":
-        raise CommandError(f"cannot draw {file}: bars are written as .svg")
+    check_bars(options.plot)
     function, argument = function_of(options.function), argument_of(options.argument)
     beside = options.beside or ()
     try:
@@ -23,8 +22,6 @@ def run(options: argparse.Namespace) -> int:
     except Exception as error:
         raise CommandError(f"{options.function}: {type(error).__name__}: {error}") from error
     print(found, flush=True)
-    for path, write in ((options.json, found.save), (file, found.plot().save)):
-        if path is not None:
-            write(path)
-            print(f"wrote {path}", file=sys.stderr)
+    put(options.json, "write", found.save)
+    put(options.plot, "draw", lambda file: found.plot().save(file))
     return 0

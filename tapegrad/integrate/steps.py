@@ -234,11 +234,8 @@ class Integration:
         if np.isinf(self.max_steps):
             return state
         left = stop_gradient(np.minimum(self.direction * (self.end - state.t), going))
-        is_out = np.where(state.accepted < self.max_steps, 0.0, left) > 0
-        status = stop_gradient(state.status)
-        return state._replace(
-            status=np.where(status == 0, np.where(is_out, float(OUT_OF_STEPS), status), status)
-        )
+        is_out = np.where((state.status == 0) & (state.accepted >= self.max_steps), left, 0.0) > 0
+        return state._replace(status=added(state.status, OUT_OF_STEPS, is_out))
 
     def _watched(self, state: State) -> State:
         """Make one step, and look for events."""

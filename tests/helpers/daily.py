@@ -23,9 +23,8 @@ SELECTIONS = ("daily", "rest", "all", "costly")
 SELECTION, _, _parts = os.environ.get("TAPEGRAD_TESTS", "daily").partition("/")
 PARTS = int(_parts or 1)
 IS_DAILY = SELECTION == "daily"
-SEED = (
-    "TAPEGRAD_TESTS_SEED"  # environment variable: of the parts that a run has, and of what it draws at random
-)
+# Environment variable: the seed of the parts that a run has, and of what it draws at random
+SEED = "TAPEGRAD_TESTS_SEED"
 MAX_WHOLE_CASES = 8  # of a function that a run of the whole suite has all cases of
 NEW_SEEDS = 1_000_000  # seeds of random programs that a run draws for itself begin here
 TIMES = case_times.read_times()

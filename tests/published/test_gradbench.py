@@ -33,9 +33,8 @@ def test_small_answers_are_those_of_the_oracles() -> None:
     for (module, function, given, wanted), again in zip(kept, cases(), strict=True):
         assert (module, function) == again[:2]
         assert given == plain(again[2])
-        within = (
-            1e-6 if module == "gmm" else 1e-9
-        )  # by differences, whose last digits depend on the processor
+        # By differences, whose last digits depend on the processor
+        within = 1e-6 if module == "gmm" else 1e-9
         assert close(wanted, again[3], within), (module, function)
     assert {(each[0], each[1]) for each in kept} == {
         (name, each) for name, of in MODULES.items() for each in of

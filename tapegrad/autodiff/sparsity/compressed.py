@@ -29,7 +29,7 @@ from tapegrad.autodiff.sparsity.certificate import (
 )
 from tapegrad.autodiff.sparsity.detection import Dependences, Detection, masks
 from tapegrad.autodiff.sparsity.linear_ends import cut_of, product_map
-from tapegrad.autodiff.sparsity.pattern import ones_at, rows_of, starts_of
+from tapegrad.autodiff.sparsity.pattern import ones_at, places_of, rows_of, starts_of
 from tapegrad.autodiff.sparsity.plan import DENSE_SHARE, SweepPlan, plan_of
 from tapegrad.autodiff.sparsity.rules import seen
 from tapegrad.autodiff.sparsity.sweeps import Along, sweep
@@ -198,10 +198,9 @@ class CompressedDerivative:
         return True
 
     @property
-    def _sweeps(self) -> int:
+    def _sweeps(self) -> float:
         """Cost of a replay, in forward sweeps."""
-        plan = self._apart.of_varying if self._apart else self.plan
-        return plan.forward + 2 * plan.reverse
+        return (self._apart.of_varying if self._apart else self.plan).cost
 
     def _part(
         self, leaves: Sequence[Tensor], results: Sequence[Any], within: set[int]
@@ -534,10 +533,7 @@ def _pairs(bounds: np.ndarray) -> list[tuple[int, int]]:
 
 def _numbers_in(pattern: csr_array, part: csr_array) -> np.ndarray:
     """Return the numbers that the entries of a part of a pattern have in the whole."""
-    whole, own = (
-        rows_of(each.indptr.astype(np.int64)) * each.shape[1] + each.indices for each in (pattern, part)
-    )
-    found: np.ndarray = np.searchsorted(whole, own)
+    found: np.ndarray = np.searchsorted(places_of(pattern), places_of(part))
     return found
 
 

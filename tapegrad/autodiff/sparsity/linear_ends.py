@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 
 from tapegrad.autodiff.rules.step import SweepStep
 from tapegrad.autodiff.sparsity.detection import Detection, flows
-from tapegrad.autodiff.sparsity.pattern import rows_of
+from tapegrad.autodiff.sparsity.pattern import places_of, rows_of
 from tapegrad.ops import Op
 
 _MAX_TERMS = 8  # products of entries, by the number of entries
@@ -134,7 +134,7 @@ def product_map(
     i = by_column.indptr[rows[source]] + number // behind[source]
     j = right.indptr[columns[source]] + number % behind[source]
     row, column = by_column.indices[i].astype(np.int64), right.indices[j]
-    known = rows_of(pattern.indptr.astype(np.int64)) * pattern.shape[1] + pattern.indices
+    known = places_of(pattern)
     keys, weights = row * pattern.shape[1] + column, by_column.data[i] * right.data[j]
     if is_lower:
         kept = column <= row

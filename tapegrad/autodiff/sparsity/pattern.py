@@ -159,6 +159,12 @@ def rows_of(starts: np.ndarray) -> np.ndarray:
     return np.repeat(np.arange(len(starts) - 1, dtype=starts.dtype), np.diff(starts))
 
 
+def places_of(matrix: csr_array) -> np.ndarray:
+    """Return the place of each entry among all elements, counted row by row: ascending, int64."""
+    found: np.ndarray = rows_of(matrix.indptr.astype(np.int64)) * matrix.shape[1] + matrix.indices
+    return found
+
+
 def given_pattern(given: Any) -> Pattern:
     """Return a pattern that a user passes, in order and without repetitions.
 

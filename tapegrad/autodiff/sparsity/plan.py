@@ -44,6 +44,11 @@ class SweepPlan(NamedTuple):
         """Number of reverse sweeps."""
         return int(self.rows.max(initial=-1)) + 1
 
+    @property
+    def cost(self) -> float:
+        """Cost in forward sweeps."""
+        return self.forward + _REVERSE_COST * self.reverse
+
 
 def plan_of(pattern: csr_array, symmetric: bool, mode: str = "auto") -> SweepPlan:
     """Plan the sweeps for a pattern.

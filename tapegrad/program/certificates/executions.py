@@ -86,9 +86,8 @@ def _in_two_steps(
 def _check(status: int) -> None:
     if status == CALL_FAILED:
         error = failure()
-        if isinstance(
-            error, UnreachedOutputError
-        ):  # forward mode is by all outputs, the derivative in question by some
+        if isinstance(error, UnreachedOutputError):
+            # Forward mode is by all outputs of a solver, the derivative in question by some
             raise StoppedError("in forward mode, where a solver has not reached an output") from error
         raise error
     if status != 0:

@@ -125,30 +125,37 @@ def _is_turned(view: View) -> bool:
 
 def _turned(view: View, bytes_: int) -> DimensionOrder | None:
     """Return the layout with the first dimension last."""
-    dims = [d for d, step in enumerate(view.steps) if step]
-    own = view.select_axes(dims)
-    if len(dims) < 2 or own.size < _MIN_ELEMENTS or not own.covers(bytes_):
-        return None
-    after = view.itemsize * np.cumprod([1, *own.shape[:-1]])
-    return DimensionOrder(own.shape, own.strides, tuple(after.tolist()))
+    dims = _dimensions(view, bytes_)
+    return _ordered(view, dims, dims) if dims else None
 
 
 def _longest_last(view: View, bytes_: int) -> DimensionOrder | None:
-    """Return the layout with the longest dimension last, and those behind it first, if the last one is short.
-
-    The view shows the whole buffer in C order, once, or many times as a sum is added to its elements.
-    """
-    dims = [d for d, step in enumerate(view.steps) if step]
-    own = view.select_axes(dims)
-    if len(dims) < 2 or own.size < _MIN_ELEMENTS or not own.covers(bytes_):
+    """Return the layout with the longest dimension last, and those behind it first, if the last one is short."""
+    dims = _dimensions(view, bytes_)
+    if not dims:
         return None
     longest = max(reversed(dims), key=lambda d: view.shape[d])
     last = view.shape[dims[-1]]
     if last >= _MIN_LAST_EXTENT or view.shape[longest] < _MIN_EXTENT_RATIO * last:
         return None
-    after, step = {}, view.itemsize
     inner, outer = ([d for d in reversed(dims) if d < longest], [d for d in reversed(dims) if d > longest])
-    for d in (longest, *inner, *outer):
+    return _ordered(view, dims, [longest, *inner, *outer])
+
+
+def _dimensions(view: View, bytes_: int) -> list[int]:
+    """Return the dimensions of a buffer that another layout is for, several ones of many elements; else none.
+
+    The view shows the whole buffer in C order, once, or many times as a sum is added to its elements.
+    """
+    dims = [d for d, step in enumerate(view.steps) if step]
+    own = view.select_axes(dims)
+    return dims if len(dims) > 1 and own.size >= _MIN_ELEMENTS and own.covers(bytes_) else []
+
+
+def _ordered(view: View, dims: list[int], innermost_first: list[int]) -> DimensionOrder:
+    """Return the layout with dimensions in an order."""
+    after, step = {}, view.itemsize
+    for d in innermost_first:
         after[d] = step
         step *= view.shape[d]
     extents, before = (tuple(fields[d] for d in dims) for fields in (view.shape, view.strides))
