@@ -160,6 +160,7 @@ OF_VECTORS: dict[str, Callable[[Any], Any]] = {
     "special.zeta": lambda t: special.zeta(Y + 1, t),
     "special.stdtr": lambda t: special.stdtr(Y, t),
     "special.fdtr": lambda t: special.fdtr(X, Y, t),
+    "special.hyp1f1": lambda t: special.hyp1f1(t, Y, X),
     **_by_both(
         "gammainc", "gammaincc", "chdtr", "chdtrc", "boxcox", "huber", "pseudo_huber", "kl_div", "rel_entr"
     ),
@@ -257,7 +258,6 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "stats.ks_1samp": (lambda t: stats.ks_1samp(t, special.ndtr), "scipy.stats.ks_1samp"),
     "stats.cramervonmises": (lambda t: stats.cramervonmises(t, special.ndtr), "scipy.stats.cramervonmises"),
     "stats.boxcox_llf, lmb": (lambda t: stats.boxcox_llf(t[0], Y), "float"),
-    "special.hyp1f1": (lambda t: special.hyp1f1(t, Y, X), "scipy.special.hyp1f1"),
     "cluster.vq.kmeans": (lambda t: cluster.vq.kmeans(t.reshape(4, 2), 2), "scipy.cluster.vq.kmeans"),
     "integrate.trapezoid, x": (lambda t: integrate.trapezoid(Y, t), "write tapegrad.trapezoid(y, x)"),
     "integrate.simpson": (
