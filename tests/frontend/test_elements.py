@@ -39,6 +39,26 @@ def listed(x: Any) -> Any:
     return sum(old) + first["a"] * a + b * y[3]
 
 
+def iterated(x: Any) -> Any:
+    """Items are read one after the other: the body of a loop writes to those that come."""
+    y, total = x * 1.0, 0.0
+    for i, v in enumerate(y):
+        y[i] = 2 * v
+        y[i - 1] += 0.1 * v
+        if i < 3:
+            y[i + 1] += v
+        total = 1.3 * total + v
+    for v, w in zip(y, x, strict=True):
+        y[:] = 1.1 * y
+        total = total + v * w
+    square = np.reshape(y, (2, 2))
+    for flat in (square.flat, square.T.flat):
+        for v in flat:
+            square[...] = 1.2 * square
+            total = total * 0.7 + v
+    return total
+
+
 def delayed(x: Any) -> Any:
     line = x * 0.5
     for k in range(4):
@@ -114,7 +134,7 @@ def sorted_by_bubbles(x: Any) -> Any:
 PROGRAMS: dict[str, Callable[[Any], Any]] = {
     each.__name__: each
     for each in (
-        levinson, swap, listed, delayed, shifted, trajectory, of_rows, with_ellipsis, in_place, gauss,
+        levinson, swap, listed, iterated, delayed, shifted, trajectory, of_rows, with_ellipsis, in_place, gauss,
         sorted_by_bubbles,
     )
 }  # fmt: skip

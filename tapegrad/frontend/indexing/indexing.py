@@ -170,7 +170,8 @@ def _len(x: Tensor) -> int:
 
 
 def _iterate(x: Tensor) -> Iterator[Tensor]:
-    return iter([getitem(x, i) for i in range(_len(x))])
+    # Each item is read when it is asked for, as NumPy does: the body of a loop may have written to it.
+    return map(functools.partial(getitem, x), range(_len(x)))
 
 
 def _in_place(operate: Callable[[Any, Any], Any]) -> Any:

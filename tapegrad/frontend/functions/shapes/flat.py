@@ -43,7 +43,10 @@ class FlatElements:
         return self.base.size
 
     def __iter__(self) -> Iterator[Tensor]:
-        return iter(ravel(self.base))
+        x = self.base
+        if x.data_or_traced().flags.c_contiguous:
+            return iter(ravel(x))
+        return (getitem(x, index) for index in np.ndindex(x.shape))  # of what it is then: `ravel` would copy
 
     def __getitem__(self, key: Any, /) -> Tensor:
         return contiguous(getitem(ravel(self.base), key))
