@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
+from tapegrad.engine.inspection import verify
 
 nan, raising = tg.linalg.errstate("nan"), tg.linalg.errstate("raise")
 N = 3
@@ -140,8 +141,12 @@ def stack(name: str, count: int, n: int, dtype: Any) -> np.ndarray:
 )
 @pytest.mark.parametrize(("count", "n"), [(13, 3), (7, 16)])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_of_a_stack_only_those_that_fail(name: str, count: int, n: int, dtype: Any) -> None:
+def test_of_a_stack_only_those_that_fail(
+    name: str, count: int, n: int, dtype: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The others have the same values and gradients as without them: in a stack, and over lanes."""
+    if name in ("eigh", "svd"):  # of a stack and of one matrix vectors may have other signs, on which `function` depends
+        monkeypatch.setattr(verify.switch, "derivatives", False)
     function, a = batched(name), stack(name, count, n, dtype)
     good = np.arange(count) % 5 != 1
     fails = name not in ("eigh", "svd", "slogdet", "qr")

@@ -86,7 +86,8 @@ def _contracted(gradients: Any, directions: Arrays) -> float:
     for gradient, direction in zip(gradients, directions, strict=True):
         g = np.asarray(gradient)
         for part, moved in ((g.real, direction.real), (g.imag, direction.imag)):
-            total += float(np.sum(np.where(moved == 0.0, 0.0, part) * moved))
+            with np.errstate(invalid="ignore"):  # of two infinities the sum is nan, which no known number is
+                total += float(np.sum(np.where(moved == 0.0, 0.0, part) * moved))
     return total
 
 
