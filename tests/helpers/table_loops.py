@@ -8,14 +8,16 @@ import functools
 import inspect
 import itertools
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import tapegrad as tg
-from helpers.daily import IS_DAILY, arguments_of, daily_rows, not_daily, selects
+from helpers.case_times import BUDGET_S, ROOT
+from helpers.daily import IS_DAILY, TIMES, arguments_of, daily_rows, not_daily, selects
 
 _ParameterSet = type(pytest.param())
 
@@ -50,7 +52,8 @@ def grouped(
         for mark in test.pytestmark:
             marks[mark.name if mark.name in marks else ""].append(mark)
         rows = [*_product(marks["parametrize"])]
-        chosen = _selected(rows, f"{test.__module__}.{test.__name__}", marks["daily"])
+        dear = _dear_rows(_cases(rows, by, limit), _name_of(test))
+        chosen = _selected(rows, f"{test.__module__}.{test.__name__}", marks["daily"], dear)
         cases = [*_cases(chosen or rows, by, limit)]
         loop = _loop(test, {name for row in rows for name in row.parameters})
         loop.pytestmark = marks[""]
@@ -83,12 +86,31 @@ def _selection_marks(is_any_chosen: bool, has_rule: bool) -> list[pytest.MarkDec
     return [pytest.mark.chosen_rows] if is_any_chosen else [not_daily] * IS_DAILY
 
 
-def _selected(rows: list[Row], test: str, rules: list[pytest.Mark]) -> list[Row]:
+def _selected(rows: list[Row], test: str, rules: list[pytest.Mark], dear: set[str]) -> list[Row]:
     """Return the rows that the selection has; all of them without a rule: the case is daily, or it is not."""
     if not rules:
         return rows
     in_daily = daily_rows([row.parameters for row in rows], **rules[0].kwargs)
-    return [row for k, row in enumerate(rows) if selects(f"{test}[{row.name}]", k in in_daily)]
+    return [
+        row
+        for k, row in enumerate(rows)
+        if selects(f"{test}[{row.name}]", k in in_daily and row.name not in dear)
+    ]
+
+
+def _dear_rows(cases: Iterable[tuple[str, list[Row]]], test: str) -> set[str]:
+    """Return the names of the rows of those cases that exceed the budget by the row, given all cases of a test."""
+    return {
+        row.name
+        for key, group in cases
+        if TIMES.get(f"{test}[{key}]", 0.0) >= BUDGET_S * len(group)
+        for row in group
+    }
+
+
+def _name_of(test: Callable[..., None]) -> str:
+    """Return what pytest names the cases of a test by."""
+    return f"{Path(inspect.getfile(test)).relative_to(ROOT).as_posix()}::{test.__name__}"
 
 
 # --- rows --------------------------------------------------------------------------------------------------------

@@ -8,9 +8,11 @@ share nothing.
 As with the other files of that folder, what cannot be read is made anew, and what cannot be written is done without.
 """
 
+import contextlib
+import gc
 import hashlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import llvmlite.binding as llvm
@@ -137,7 +139,7 @@ def _make(target: Target, define: Callable[[], Definition], name: str = "") -> O
     """Compile code and keep it, under a name if there is one; code of the same content is not compiled once more."""
     begin = time.perf_counter_ns()
     thread_stack.require()  # to write a text takes as much of it as LLVM does
-    with compiling:
+    with compiling, _uncollected():
         defined = define()
     content = digest(defined.source, target)
     code = _read(f"{content}.o", _checked_code)
@@ -149,6 +151,18 @@ def _make(target: Target, define: Callable[[], Definition], name: str = "") -> O
         cache.keep(cache.named_file(name), (content, *defined[1:]))
     cache.log_compilation(defined.symbol, begin, how)
     return ObjectCode(code, *defined[1:])
+
+
+@contextlib.contextmanager
+def _uncollected() -> Iterator[None]:
+    """Leave the collector of cycles alone: a text is many small objects, which it would go through again and again."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _read(name: str, restore: Callable[[Any], Any]) -> Any:

@@ -156,11 +156,12 @@ def _write(statements: Statements, name: str, given: dict[str, Any], kinds: Type
     fields = [
         type_ for kind in given.values() if not isinstance(kind, Constant) for type_ in values.fields_of(kind)
     ]
-    known, result = kinds.returns, kinds.result
-    function = ir.Function(module, ir.FunctionType(_returned(result if known else None), fields), name)
+    function = ir.Function(module, ir.FunctionType(_returned(kinds.result), fields), name)
     statements.write(function)
-    if not known and kinds.result is not None:
-        raise RetryTyping  # what it returns was not known when it was begun
+    # What it returns may not have been known when it was begun.
+    function.ftype = ir.FunctionType(_returned(kinds.result), fields)
+    function.type = function.ftype.as_pointer()
+    function.return_value = ir.values.ReturnValue(function, function.ftype.return_type)
     return module
 
 

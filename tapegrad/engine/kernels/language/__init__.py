@@ -33,7 +33,9 @@ class LateModule(ModuleType):
     """A module that is imported when it is first asked for a name."""
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(import_module(self.__name__), name)
+        value = getattr(import_module(self.__name__), name)
+        setattr(self, name, value)
+        return value
 
 
 numba, types, extending = map(LateModule, ("numba", "numba.core.types", "numba.extending"))
