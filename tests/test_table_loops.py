@@ -1,10 +1,12 @@
 """Loops over tables inside of test cases: helpers/table_loops.py."""
 
 import re
+from types import SimpleNamespace
 
 import pytest
 
 import tapegrad as tg
+from helpers import case_times, table_loops
 from helpers import daily as selection
 from helpers.daily import daily
 from helpers.table_loops import grouped
@@ -79,6 +81,33 @@ def test_halves_of_two_seeds_are_the_rest(monkeypatch):
     assert not set.intersection(*halves)
     assert set.union(*halves) == rows("rest")
     assert rows("daily") | rows("rest") == rows("all")
+
+
+def test_rows_of_dear_cases_are_left_to_the_rest(monkeypatch):
+    """A daily run collects them, so that it knows which measured cases there are."""
+    name = "tests/test_table_loops.py::test[exp]"
+    monkeypatch.setattr(
+        table_loops, "TIMES", {name: 3 * case_times.BUDGET_S, name.replace("exp", "add"): 0.5}
+    )
+
+    def made(chosen):
+        monkeypatch.setattr(selection, "SELECTION", chosen)
+        for module in (table_loops, selection):
+            monkeypatch.setattr(module, "IS_DAILY", chosen == "daily")
+        test = looped("op", rule=daily("k", "dtype"))
+        (mark,) = [mark for mark in test.pytestmark if mark.name == "chosen_rows"]
+        cases = [
+            SimpleNamespace(get_closest_marker=lambda _: mark, callspec=SimpleNamespace(id=key))
+            for key in ("add", "exp")
+        ]
+        return rows_of(test), [selection._is_selected(case, True) for case in cases]
+
+    of_daily, kept = made("daily")
+    assert of_daily == {"add": ["1-float-add"], "exp": ["two-exp"]}
+    assert kept == [True, False]
+    rows, kept = made("rest")
+    assert rows == {"add": ["two-add", "3-None-add"], "exp": ["1-float-exp", "two-exp", "3-None-exp"]}
+    assert kept == [True, True]
 
 
 def test_all_rows_that_fail_are_named():

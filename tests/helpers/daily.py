@@ -78,8 +78,15 @@ def left_out(items: list[pytest.Item], is_whole: bool) -> list[pytest.Item]:
         rest |= _other_half([item for item in items if item not in rest])
     if not IS_DAILY:
         rest.update(filter(_is_drawn, items))
-    unchosen = [item for item in items if item.get_closest_marker("chosen_rows") is None]
-    return [item for item in unchosen if not selects(item.nodeid, item not in rest)]
+    return [item for item in items if not _is_selected(item, item not in rest)]
+
+
+def _is_selected(item: pytest.Item, is_daily: bool) -> bool:
+    """Return whether the selection has a case; that of a table whose rows were chosen before, unless it is dear."""
+    chosen = item.get_closest_marker("chosen_rows")
+    if chosen is None:
+        return selects(item.nodeid, is_daily)
+    return not IS_DAILY or item.callspec.id not in chosen.kwargs["dear"]
 
 
 def selects(name: str, is_daily: bool) -> bool:

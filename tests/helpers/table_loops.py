@@ -52,12 +52,13 @@ def grouped(
         for mark in test.pytestmark:
             marks[mark.name if mark.name in marks else ""].append(mark)
         rows = [*_product(marks["parametrize"])]
-        dear = _dear_rows(_cases(rows, by, limit), _name_of(test))
-        chosen = _selected(rows, f"{test.__module__}.{test.__name__}", marks["daily"], dear)
+        dear = _dear_cases(_cases(rows, by, limit), _name_of(test))
+        names = {row.name for group in dear.values() for row in group}
+        chosen = _selected(rows, f"{test.__module__}.{test.__name__}", marks["daily"], names)
         cases = [*_cases(chosen or rows, by, limit)]
         loop = _loop(test, {name for row in rows for name in row.parameters})
         loop.pytestmark = marks[""]
-        for mark in _selection_marks(bool(chosen), bool(marks["daily"])):
+        for mark in _selection_marks(bool(chosen), bool(marks["daily"]), [*dear]):
             mark(loop)
         return pytest.mark.parametrize("rows", [pytest.param(group, id=key) for key, group in cases])(loop)
 
@@ -79,33 +80,31 @@ def _cases(
             yield f"{key}-{first // limit}" if len(group) > limit else key, group[first : first + limit]
 
 
-def _selection_marks(is_any_chosen: bool, has_rule: bool) -> list[pytest.MarkDecorator]:
-    """Return what tells the selection of cases that rows are chosen, or that no row of a test is."""
+def _selection_marks(is_any_chosen: bool, has_rule: bool, dear: list[str]) -> list[pytest.MarkDecorator]:
+    """Return what tells the selection of cases that rows are chosen but for those of dear cases, or that none is."""
     if not has_rule:
         return []
-    return [pytest.mark.chosen_rows] if is_any_chosen else [not_daily] * IS_DAILY
+    return [pytest.mark.chosen_rows(dear=dear)] if is_any_chosen else [not_daily] * IS_DAILY
 
 
 def _selected(rows: list[Row], test: str, rules: list[pytest.Mark], dear: set[str]) -> list[Row]:
-    """Return the rows that the selection has; all of them without a rule: the case is daily, or it is not."""
+    """Return the rows that the selection has; all of them without a rule: the case is daily, or it is not.
+
+    Dear rows are not daily; a daily run collects them, to know of their cases, and leaves these out.
+    """
     if not rules:
         return rows
     in_daily = daily_rows([row.parameters for row in rows], **rules[0].kwargs)
     return [
         row
         for k, row in enumerate(rows)
-        if selects(f"{test}[{row.name}]", k in in_daily and row.name not in dear)
+        if selects(f"{test}[{row.name}]", k in in_daily and (IS_DAILY or row.name not in dear))
     ]
 
 
-def _dear_rows(cases: Iterable[tuple[str, list[Row]]], test: str) -> set[str]:
-    """Return the names of the rows of those cases that exceed the budget by the row, given all cases of a test."""
-    return {
-        row.name
-        for key, group in cases
-        if TIMES.get(f"{test}[{key}]", 0.0) >= BUDGET_S * len(group)
-        for row in group
-    }
+def _dear_cases(cases: Iterable[tuple[str, list[Row]]], test: str) -> dict[str, list[Row]]:
+    """Return those of all cases of a test that exceed the budget by the row."""
+    return {key: group for key, group in cases if TIMES.get(f"{test}[{key}]", 0.0) >= BUDGET_S * len(group)}
 
 
 def _name_of(test: Callable[..., None]) -> str:
