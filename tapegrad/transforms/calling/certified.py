@@ -90,9 +90,9 @@ def check_lanes(
         if relative_difference(result, array)[0] > bound and not _is_rounding(k, array, result, near()):
             raise CertificateError(
                 f"vmap of {title}: result {k} of instance {number} differs between lanes and that instance by itself;"
-                " unless it depends on the signs of singular vectors or eigenvectors, which are free, this is a fault of"
-                " tapegrad: please report it with the function and its arguments, and write a loop over the instances in"
-                " place of vmap"
+                " unless it depends on signs of singular vectors or eigenvectors, which are free, this is a fault of"
+                " tapegrad: please report it with the function and its arguments, and write a loop over the instances"
+                " in place of vmap"
             )
 
 
