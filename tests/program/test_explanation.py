@@ -233,10 +233,9 @@ def test_conversions_are_named(case: str, fuse: bool) -> None:
 
 
 def test_conversions_that_are_alike_are_one_line() -> None:
-    numbers = ROW.astype(np.float32)
-
     def f(x: Any) -> Any:
-        return sum(x * number for number in numbers[1:])
+        numbers = ROW.astype(np.float32)  # parts of it are converted at each replay
+        return sum(x * numbers[k, ...] for k in range(1, len(ROW)))
 
     said = tg.jit(f, fuse=False).explain(np.full(3, 2.0)).section("fusion").lines
     assert len(said) == 1

@@ -4,7 +4,7 @@ An array does not change if it is read-only, owns its memory, and is known to th
 of it later are read-only, too, and stay so.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 import numpy as np
 
@@ -17,16 +17,14 @@ from tapegrad.program.fusion.outside import ExternalAddresses
 
 def unchanging_lists(owners: Collection[object]) -> dict[int, np.ndarray]:
     """Return the unchanging lists among the arrays that a recording keeps, by address."""
-    found = {}
-    for each, count in zip(owners, reference_counts(owners), strict=True):
-        if (
-            count <= UNSHARED
-            and isinstance(each, np.ndarray)
-            and each.dtype == np.int64
-            and not can_change(each)
-        ):
-            found[each.ctypes.data] = each
-    return found
+    counts = reference_counts(owners)
+    return lists_among(each for each, count in zip(owners, counts, strict=True) if count <= UNSHARED)
+
+
+def lists_among(arrays: Iterable[object]) -> dict[int, np.ndarray]:
+    """Return the lists that cannot change among arrays that no other object has, by address."""
+    found = [each for each in arrays if isinstance(each, np.ndarray) and each.dtype == np.int64]
+    return {each.ctypes.data: each for each in found if not can_change(each)}
 
 
 def without_checks(

@@ -6,6 +6,7 @@ In reading order; each imports only those above it:
     layouts                        layouts
     op_facts                       facts of ops
     common_subexpressions          common subexpression elimination
+    constant_folding               what is the same in each replay
     cotangent_flow                 who reaches a cotangent first, and what is handed on in place
     in_place                       writes to where the old contents are
     liveness                       which instructions a program needs

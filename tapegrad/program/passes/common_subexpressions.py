@@ -121,7 +121,7 @@ def _rows(tape: TapeView, views: int) -> np.ndarray:
     rows = np.empty((len(columns.op), passes.VALUE_FIELDS), np.int64)
     result, written = columns.line[columns.result], columns.written
     derivative = columns.flags[written] & DIFFERENTIABLE
-    known, params = _parameters(columns)
+    known, params = parameters(columns)
     rows[:, passes.KEY] = numbered([columns.op, columns.views.number[result], derivative, params])
     rows[:, passes.OWN] = written
     at = columns.views.number[columns.line[columns.operands]]
@@ -137,7 +137,7 @@ def _rows(tape: TapeView, views: int) -> np.ndarray:
     return rows
 
 
-def _parameters(columns: Columns) -> tuple[np.ndarray, np.ndarray]:
+def parameters(columns: Columns) -> tuple[np.ndarray, np.ndarray]:
     """Return whether each instruction's parameters are known, and numbers that are equal if the parameters are."""
     lines, pool = columns.instructions.lines, columns.instructions.pool
     address, position, length = lines[:, 5], lines[:, 7], lines[:, 8]

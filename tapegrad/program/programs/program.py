@@ -23,7 +23,7 @@ from tapegrad.engine.tape.fields.layout import DIFFERENTIABLE, EXTERNAL
 from tapegrad.engine.tape.fields.view import View
 from tapegrad.ops import GUARDS
 from tapegrad.program.fusion import recipes
-from tapegrad.program.fusion.checked_lists import unchanging_lists
+from tapegrad.program.fusion.checked_lists import lists_among, unchanging_lists
 from tapegrad.program.fusion.shown import InProgram
 from tapegrad.program.fusion.streams import UnfusedStream, fused
 from tapegrad.program.passes import in_place
@@ -120,6 +120,8 @@ class Program(RarelyRead, Uncopied):
         self._add_bindings()
         self._blocks = WorkspaceBlocks()
         self._primal = recording.column("primal")  # made-up addresses by buffer
+        number, primal = Buffers.of(tape.buffers).lines[:, :2].T
+        self._primal[number] = primal  # of the tape: a pass may have put constants there
         self._cotangent = np.zeros_like(self._primal)
         for k, buffer in enumerate(self._inputs):
             self._primal[buffer] = binding_address(k)
@@ -244,7 +246,7 @@ class Program(RarelyRead, Uncopied):
 
     def _unchanging_lists(self) -> dict[int, np.ndarray]:
         """Return the unchanging lists of row numbers among the constants, by address."""
-        return unchanging_lists(self.recording.owners.values())
+        return unchanging_lists(self.recording.owners.values()) | lists_among(self.tape.kept)
 
     def _rewrite(self) -> None:
         """Make other rows of the bound ones."""

@@ -45,6 +45,7 @@ from tapegrad.frontend.words.frames import program_frame
 from tapegrad.ops import CODES
 from tapegrad.ops.structural.control import GuardParams, TruthGuardParams
 from tapegrad.program.fusion.shown import InProgram, ShownSegment
+from tapegrad.program.passes.constant_folding import FoldedConstants
 from tapegrad.program.programs.program import Program
 from tapegrad.program.recording.guards import NOWHERE, Guard, SourceLine, has_same_outcome, here
 from tapegrad.program.recording.tape_picture import draw_tape
@@ -101,6 +102,8 @@ class RecordedTape(Recorder):
         What depends on the order in memory of arguments, if anything does: then they must be in C order.
     closes_over_leaf
         Whether some Tensor from outside is one that a gradient can flow back from.
+    folded
+        The constants that replays have in the place of instructions, once these are known.
     fused
         For each program that was made of it, the segments that replays of that run.
     programs
@@ -120,7 +123,7 @@ class RecordedTape(Recorder):
 
     __slots__ = (
         "_captured", "_entered", "_narrow", "_other", "_postponed", "_reordered", "_watched", "_wrapping",
-        "asked_order", "closes_over_leaf", "expected", "fused", "guard_lines", "inputs", "lifted", "origins",
+        "asked_order", "closes_over_leaf", "expected", "folded", "fused", "guard_lines", "inputs", "lifted", "origins",
         "outcomes", "outputs", "programs", "sites", "stand_ins",
     )  # fmt: skip
     recording = True
@@ -136,6 +139,7 @@ class RecordedTape(Recorder):
         self.closes_over_leaf = False
         self.asked_order = ""
         self._reordered = reordered
+        self.folded: FoldedConstants | None = None
         self.fused: dict[Any, list[InProgram]] = {}
         self.programs: dict[Any, ref[Program]] = {}
         self.sites: Sites = {}

@@ -34,6 +34,13 @@ from tapegrad.program import passes
 from tapegrad.program.captured.captured_state import ReachableState
 from tapegrad.program.dataflow.follow import arrays_used
 from tapegrad.program.fusion.policy import fusion_of
+from tapegrad.program.passes.constant_folding import (
+    NOTHING,
+    FoldedConstants,
+    find_constant_instructions,
+    fold,
+    only_constants,
+)
 from tapegrad.program.passes.layouts import with_layouts
 from tapegrad.program.programs.certified_columns import certify_columns
 from tapegrad.program.programs.kinds import make_program
@@ -45,7 +52,7 @@ from tapegrad.program.recording.guards import SourceLine
 from tapegrad.program.recording.recording import RecordedTape
 from tapegrad.program.recording.signature import ArgSpec, Arguments, numpy_scalar
 from tapegrad.program.rolling.roller import MIN_INSTRUCTIONS, roller
-from tapegrad.program.streams.spec import IF_KNOWN, JACFWD, JVP, NEVER, NOW, WHOLE, ProgramSpec
+from tapegrad.program.streams.spec import FORWARD, IF_KNOWN, JACFWD, JVP, NEVER, NOW, WHOLE, ProgramSpec
 from tapegrad.pytree import flatten, unflatten
 
 _CONTENTS = "the contents of {}, an array that plain NumPy has computed from"
@@ -428,7 +435,22 @@ class Trace(Uncopied):
 
 def _read(recording: RecordedTape) -> TapeView:
     """Return a recording, and what passes make of it."""
-    return optimized(read_tape(recording))
+    tape = read_tape(recording)
+    if recording.folded is None:
+        recording.folded = _constants(recording, tape)
+    return optimized(fold(tape, recording.folded))
+
+
+def _constants(recording: RecordedTape, tape: TapeView) -> FoldedConstants:
+    """Compute what is the same in each replay; nothing if that fails, for it fails in each replay then."""
+    numbers = find_constant_instructions(tape, recording.owners)
+    if not len(numbers):
+        return NOTHING
+    alone = only_constants(tape, numbers)
+    status, arrays = Workspace(make_program(recording, alone, ProgramSpec(FORWARD))).run([])
+    for array in arrays:
+        array.flags.writeable = False
+    return FoldedConstants(numbers, alone.outputs, tuple(arrays)) if status == 0 else NOTHING
 
 
 def _aside() -> str:
