@@ -134,7 +134,9 @@ def wanted_operands(op: Op) -> list[int]:
 
 
 def special_operands(op: Op, dtype: str) -> list[np.ndarray]:
-    """Every combination of special values."""
+    """Every combination of special values; of the incomplete beta function two large ones never end in SciPy 1.13."""
     combinations = np.array(list(itertools.product(SPECIAL, repeat=op.arity)), DTYPES[dtype])
+    if any("betainc" in text for text in (op.primal, *op.partials)):
+        combinations = combinations[(np.abs(combinations) == DTYPES[dtype](1e30)).sum(axis=1) < 2]
     columns = [np.ascontiguousarray(column) for column in combinations.T]
     return [x > 0 if j in op.boolean_operands else x for j, x in enumerate(columns)]
