@@ -142,6 +142,8 @@ def test_infinities_and_nan_are_those_of_numpy(name: str, target: Target) -> Non
         real = vectorised(name, target)(*operands)
         np.testing.assert_array_equal(real.imag, 0)
         return
+    if name in ("arcsin", "arcsinh", "arccosh") and np.lib.NumpyVersion(np.__version__) < "2.2.0":
+        pytest.skip("NumPy 2.0 and 2.1 give other parts of nan, and the other sign of an infinity beside nan")
     hold_to_numpy(name, target, grid(name, (*PLACES[:8], *LIMITS)), 1e-13)
 
 

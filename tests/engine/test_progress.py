@@ -247,6 +247,7 @@ def test_no_thread_is_started_where_nothing_is_seen() -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_a_fork_ends_the_thread(impatient: None) -> None:
     with SlowStep(lambda: "step"):
         assert SlowStep._reporter is not None

@@ -72,13 +72,13 @@ def test_code_of_other_sources_or_of_another_layout_is_not_found(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert shipped.find("kind", "code.0", cache.EMITTER) is None
-    monkeypatch.setattr(shipped, "layout", lambda: "16 32 ")
+    monkeypatch.setattr(shipped, "layout", lambda: "16 40 ")
     assert shipped.find("kind", "code.0", cache.SOURCES) is None
 
 
 def test_equal_code_of_two_layouts_is_written_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     own = keyed(CODES)
-    monkeypatch.setattr(shipped, "layout", lambda: "16 32 ")
+    monkeypatch.setattr(shipped, "layout", lambda: "16 40 ")
     others = CODES | {"code.0": CODES["code.0"]._replace(code=b"of another layout")}
     other = keyed(others)
     shipped.write(folder / "one", own, MADE_BY)

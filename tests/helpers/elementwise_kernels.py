@@ -134,9 +134,12 @@ def wanted_operands(op: Op) -> list[int]:
 
 
 def special_operands(op: Op, dtype: str) -> list[np.ndarray]:
-    """Every combination of special values; of the incomplete beta function two large ones never end in SciPy 1.13."""
+    """Every combination of special values, but for those that loops of SciPy 1.13 do not return from."""
     combinations = np.array(list(itertools.product(SPECIAL, repeat=op.arity)), DTYPES[dtype])
-    if any("betainc" in text for text in (op.primal, *op.partials)):
+    text = " ".join((op.primal, *op.partials))
+    if "betainc" in text:  # it never ends
         combinations = combinations[(np.abs(combinations) == DTYPES[dtype](1e30)).sum(axis=1) < 2]
+    if "ncx2_pdf" in text:  # it raises OverflowError, where the density is infinite
+        combinations = combinations[(combinations[:, 0] != 0) | (combinations[:, 2] != 0)]
     columns = [np.ascontiguousarray(column) for column in combinations.T]
     return [x > 0 if j in op.boolean_operands else x for j, x in enumerate(columns)]
