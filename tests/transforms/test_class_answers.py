@@ -16,7 +16,6 @@ from typing import Any
 
 import numba
 import numpy as np
-import pandas as pd
 import pytest
 import scipy.interpolate
 import scipy.linalg
@@ -205,9 +204,6 @@ READERS: dict[str, Callable[[Any], Any]] = {
     "random": lambda x: np.random.default_rng(0).normal(x),
     "write": lambda x: np.zeros(2).__setitem__(slice(None), x),
     "write an element": lambda x: np.zeros(2).__setitem__(0, x[0]),
-    "isna": lambda x: pd.isna(x),
-    "isna of a number": lambda x: pd.isna(x[0]),
-    "Series": lambda x: pd.Series(x),
     "masked": lambda x: np.ma.masked_invalid(x),
     "matrix": lambda x: np.matrix(x),
     "nditer": lambda x: list(np.nditer(x)),
@@ -219,6 +215,20 @@ READERS: dict[str, Callable[[Any], Any]] = {
 def test_no_memory_is_read_in_the_place_of_a_tensor(read: Callable[[Any], Any]) -> None:
     with pytest.raises((TypeError, ValueError, AttributeError, struct.error)):
         as_arrays(lambda x: read(x))(X)
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda pandas, x: pandas.isna(x),
+        lambda pandas, x: pandas.isna(x[0]),
+        lambda pandas, x: pandas.Series(x),
+    ],
+)
+def test_no_memory_is_read_by_pandas(read: Callable[[Any, Any], Any]) -> None:
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises((TypeError, ValueError)):
+        as_arrays(lambda x: read(pandas, x))(X)
 
 
 def test_scipys_protocols_are_those_of_tensors() -> None:
