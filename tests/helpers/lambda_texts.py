@@ -16,6 +16,8 @@ def text_of_lambda(function: Callable[..., Any]) -> str:
         for first, last, start, end in code.co_positions()
         if None not in (first, last, start, end) and (first, start) != (last, end)
     ]
+    if not spans:  # Python 3.12 has none for a constant
+        return repr(code.co_consts[-1])
     (first, start), (last, end) = min(begin for begin, _ in spans), max(end for _, end in spans)
     lines = [linecache.getline(code.co_filename, number).encode() for number in range(first, last + 1)]
     lines[-1] = lines[-1][:end]  # before the beginning is cut: it may be the same line
