@@ -145,10 +145,8 @@ def test_of_a_stack_only_those_that_fail(
     name: str, count: int, n: int, dtype: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The others have the same values and gradients as without them: in a stack, and over lanes."""
-    if name in (
-        "eigh",
-        "svd",
-    ):  # of a stack and of one matrix vectors may have other signs, on which `function` depends
+    if name in ("eigh", "svd"):
+        # Vectors of a stack and of one matrix may have other signs, on which `function` depends.
         monkeypatch.setattr(verify.switch, "derivatives", False)
     function, a = batched(name), stack(name, count, n, dtype)
     good = np.arange(count) % 5 != 1

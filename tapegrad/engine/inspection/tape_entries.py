@@ -12,7 +12,7 @@ import numpy as np
 from tapegrad.engine.inspection.view_columns import Views
 from tapegrad.engine.runtime.lazy import lazy
 from tapegrad.engine.tape.copy_tape import BUFFER_FIELDS, INSTRUCTION_FIELDS, SLOT_FIELDS
-from tapegrad.engine.tape.fields.layout import DIFFERENTIABLE, MAX_NDIM, NONE
+from tapegrad.engine.tape.fields.layout import DEAD_OP, DIFFERENTIABLE, MAX_NDIM, NONE
 from tapegrad.engine.tape.fields.view import View
 from tapegrad.engine.tape.tape import DTYPES
 
@@ -136,6 +136,12 @@ class TapeEntries(Sequence[TapeEntry]):
             lines.append((*each[:2], *operands, *each[3:5], len(pool), len(each.params)))
             pool += each.params
         return cls(np.array(lines, np.int64).reshape(-1, INSTRUCTION_FIELDS), np.array(pool, np.int64))
+
+    def only(self, numbers: np.ndarray) -> "TapeEntries":
+        """Return the entries with all dead but some."""
+        ops = np.full(len(self.lines), DEAD_OP)
+        ops[numbers] = self.lines[numbers, 0]
+        return self.with_ops(ops)
 
     def with_ops(self, ops: np.ndarray) -> "TapeEntries":
         """Return the entries with other op codes."""

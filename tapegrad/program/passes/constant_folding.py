@@ -13,7 +13,7 @@ import numpy as np
 
 from tapegrad.engine.inspection.tape_entries import Buffers
 from tapegrad.engine.inspection.tape_view import TapeView
-from tapegrad.engine.tape.fields.layout import DEAD_OP, DIFFERENTIABLE, EXTERNAL, NONE, TRACED
+from tapegrad.engine.tape.fields.layout import DIFFERENTIABLE, EXTERNAL, NONE, TRACED
 from tapegrad.frontend.tensor.array_checks import UNSHARED, reference_counts
 from tapegrad.ops import CODES
 from tapegrad.program.passes.common_subexpressions import parameters
@@ -47,18 +47,17 @@ NOTHING = FoldedConstants(np.zeros(0, np.int64), (), ())
 
 def find_constant_instructions(tape: TapeView, owners: Mapping[int, Any]) -> np.ndarray:
     """Return the numbers of the instructions that compute the same in each replay, given who has which buffer."""
-    columns = tape.columns
-    fixed = _fixed_buffers(tape, owners)
-    live = columns.live
+    columns, live = tape.columns, tape.columns.live
     written, read = columns.written[live], columns.read[live]
     may = ~ALWAYS_RUN[columns.op[live]] & (columns.flags[written] & (TRACED | DIFFERENTIABLE) == 0)
-    may &= (
-        (columns.writers[written] == 1) & columns.all_of(columns.result[live]) & parameters(columns)[0][live]
-    )
+    may &= (columns.writers[written] == 1) & columns.all_of(columns.result[live])
     may &= ~np.isin(written, columns.buffer[list(tape.outputs)])
     sizes = np.where(read >= 0, columns.bytes[read], 0).sum(1)
     may &= columns.bytes[written] <= np.maximum(sizes, _MAX_GROWN_BYTES)
-    found = []
+    if not may.any():
+        return NOTHING.instructions
+    may &= parameters(columns)[0][live]
+    fixed, found = _fixed_buffers(tape, owners), []
     for k in np.flatnonzero(may).tolist():
         if all(fixed[buffer] for buffer in read[k].tolist() if buffer != NONE):
             fixed[written[k]] = True
@@ -104,14 +103,13 @@ def _owns_its_memory(array: Any) -> bool:
 def only_constants(tape: TapeView, numbers: np.ndarray) -> TapeView:
     """Return a tape of some instructions, whose outputs are those of their results that other instructions read."""
     columns = tape.columns
-    ops = np.full(len(columns.op), DEAD_OP)
-    ops[numbers] = columns.op[numbers]
     others = np.setdiff1d(columns.live, numbers)
     is_read = np.zeros(len(columns.bytes) + 1, np.bool_)  # with an entry for operands that are absent
     is_read[columns.read[others]] = True
     slots = columns.result[numbers[is_read[columns.written[numbers]]]]
-    made = columns.instructions.with_ops(ops)
-    return replace(tape, instructions=made, inputs=(), outputs=tuple(slots.tolist()))
+    return replace(
+        tape, instructions=columns.instructions.only(numbers), inputs=(), outputs=tuple(slots.tolist())
+    )
 
 
 def fold(tape: TapeView, constants: FoldedConstants) -> TapeView:
@@ -119,15 +117,13 @@ def fold(tape: TapeView, constants: FoldedConstants) -> TapeView:
     if not len(constants.instructions):
         return tape
     columns, lines = tape.columns, Buffers.of(tape.buffers).lines.copy()
-    ops = columns.op.copy()
-    ops[constants.instructions] = DEAD_OP
     at = np.searchsorted(lines[:, 0], columns.buffer[list(constants.slots)])
     lines[at, 1] = [array.ctypes.data for array in constants.arrays]
     lines[at, 7], lines[at, 8] = NONE, EXTERNAL
     lines[at, 9] = _contents(constants.arrays)
     return replace(
         tape,
-        instructions=columns.instructions.with_ops(ops),
+        instructions=columns.instructions.only(np.setdiff1d(columns.live, constants.instructions)),
         buffers=Buffers(lines),
         kept=(*tape.kept, *constants.arrays),
     )

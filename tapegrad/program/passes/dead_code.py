@@ -2,10 +2,7 @@
 
 from dataclasses import replace
 
-import numpy as np
-
 from tapegrad.engine.inspection.tape_view import TapeView
-from tapegrad.engine.tape.fields.layout import DEAD_OP
 from tapegrad.program.passes.liveness import live_instructions
 
 
@@ -15,6 +12,4 @@ def eliminate_dead_code(tape: TapeView) -> TapeView:
     live = live_instructions(tape, columns.buffer[list(tape.outputs)])
     if len(live) == len(columns.live):
         return tape
-    ops = np.full(len(columns.op), DEAD_OP)
-    ops[live] = columns.op[live]
-    return replace(tape, instructions=columns.instructions.with_ops(ops))
+    return replace(tape, instructions=columns.instructions.only(live))
